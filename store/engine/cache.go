@@ -34,7 +34,7 @@ func newSession(log, raw *Log, mark any) *session {
 	})}
 }
 
-func (s *session) at(id string) (int, error) {
+func (s *session) findRow(id string) (int, error) {
 	if i, ok := s.index()[id]; ok {
 		return i, nil
 	}
@@ -64,7 +64,7 @@ func (s *session) size() int {
 	return len(s.Rows) + files.Len() + int(s.Held/heldSize)
 }
 
-func (s *session) cursor() store.Cursor {
+func (s *session) endCursor() store.Cursor {
 	return store.Cursor{Visit: int64(len(s.shown)), Rewrites: s.rewrites}
 }
 
@@ -115,7 +115,7 @@ func (c *cache) get(at Place) *session {
 	return nil
 }
 
-func (c *cache) put(name string, s *session) {
+func (c *cache) addSession(name string, s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if was := c.sessions[name]; was != nil {
@@ -150,7 +150,7 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 	case was != nil && look.Since == Same:
 		raw = was.raw
 	case was != nil && look.Since == Grew:
-		if now, err := s.grow(ctx, look, at, was); err != nil || now != nil {
+		if now, err := s.readGrowth(ctx, look, at, was); err != nil || now != nil {
 			return now, err
 		}
 		fallthrough
@@ -163,7 +163,7 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		}
 	}
 	if complete == nil {
-		if complete, err = s.complete(ctx, in, at, raw, s.medium.Silent()); err != nil {
+		if complete, err = s.completeLog(ctx, in, at, raw, s.medium.Silent()); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		now.rewrites = s.cache.rewrites.Add(1)
 	}
 	if mark != nil {
-		s.cache.put(at.Session, now)
+		s.cache.addSession(at.Session, now)
 	}
 	return now, nil
 }
@@ -201,8 +201,8 @@ func (s *Store) readWhole(ctx context.Context, look Look, at Place) (log *Log, m
 	return log, mark, err
 }
 
-// complete returns a log completed from the journal. It copies the rows of raw unless given is true.
-func (s *Store) complete(ctx context.Context, in In, at Place, raw *Log, given bool) (*Log, error) {
+// completeLog returns a log completed from the journal. It copies the rows of raw unless given is true.
+func (s *Store) completeLog(ctx context.Context, in In, at Place, raw *Log, given bool) (*Log, error) {
 	log := *raw
 	if !given { // a Teller changes rows in place
 		log.Rows, log.Files = slices.Clone(raw.Rows), slices.Clone(raw.Files)
@@ -210,13 +210,13 @@ func (s *Store) complete(ctx context.Context, in In, at Place, raw *Log, given b
 	return s.medium.Teller(ctx)(ctx, in, at, &log)
 }
 
-// grow reads a session on from its newest row. It returns nil where more than growth happened.
-func (s *Store) grow(ctx context.Context, look Look, at Place, was *session) (*session, error) {
+// readGrowth reads a session on from its newest row. It returns nil where more than growth happened.
+func (s *Store) readGrowth(ctx context.Context, look Look, at Place, was *session) (*session, error) {
 	more, err := s.format.Read(ctx, look.In, at, was.newest())
 	if err != nil {
 		return nil, err
 	}
-	log, marked := was.with(more)
+	log, marked := was.mergeGrowth(more)
 	if log == nil {
 		return nil, nil
 	}
@@ -231,13 +231,13 @@ func (s *Store) grow(ctx context.Context, look Look, at Place, was *session) (*s
 	if now.rewrites = was.rewrites; marked {
 		now.rewrites = s.cache.rewrites.Add(1)
 	}
-	s.cache.put(at.Session, now)
+	s.cache.addSession(at.Session, now)
 	return now, nil
 }
 
-// with returns the session with the rows of a log that begins with its newest row, nil where more than
+// mergeGrowth returns the session with the rows of a log that begins with its newest row, nil where more than
 // growth happened. marked reports that this row got other marks: what it waited for came.
-func (s *session) with(more *Log) (all *Log, marked bool) {
+func (s *session) mergeGrowth(more *Log) (all *Log, marked bool) {
 	last := s.Rows[len(s.Rows)-1]
 	if !more.IsLine() || more.Rows[0].ID != last.ID {
 		return nil, false
@@ -269,7 +269,7 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 	if err != nil {
 		return store.Cursor{}, s.Wrap(err, "follow session %q", session)
 	}
-	return now.cursor(), nil
+	return now.endCursor(), nil
 }
 
 // Growth returns the headers that a session got since a cursor. The error is model.ErrNoSession.
@@ -278,7 +278,7 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 	if err != nil {
 		return store.Growth{}, s.Wrap(err, "follow session %q", session)
 	}
-	growth := store.Growth{Cursor: now.cursor()}
+	growth := store.Growth{Cursor: now.endCursor()}
 	if growth.Rewritten = !since.Grows(growth.Cursor); !growth.Rewritten {
 		growth.Headers = slices.Clone(now.shown[max(since.Visit, 0):])
 	}

@@ -12,19 +12,19 @@ import (
 func TestCache(t *testing.T) {
 	c := &cache{}
 	of := func(n int) *session { return &session{Log: &Log{Rows: make([]model.Header, n)}} }
-	c.put("a", of(mostCached/2))
-	c.put("a", of(mostCached/2))
-	c.put("b", of(mostCached/2))
+	c.addSession("a", of(mostCached/2))
+	c.addSession("a", of(mostCached/2))
+	c.addSession("b", of(mostCached/2))
 	if c.get(Place{Session: "a"}) == nil || c.get(Place{Session: "b"}) == nil || c.size != mostCached {
 		t.Error("what fits is forgotten")
 	}
-	c.put("c", of(1))
+	c.addSession("c", of(1))
 	if c.get(Place{Session: "a"}) != nil || c.get(Place{Session: "b"}) != nil || c.get(Place{Session: "c"}) == nil || c.size != 1 {
 		t.Error("it is not forgotten")
 	}
 	held := of(1)
 	held.Held = mostCached * heldSize
-	if c.put("d", held); c.get(Place{Session: "c"}) != nil || c.get(Place{Session: "d"}) == nil {
+	if c.addSession("d", held); c.get(Place{Session: "c"}) != nil || c.get(Place{Session: "d"}) == nil {
 		t.Error("what is held of files does not count")
 	}
 }
@@ -41,12 +41,12 @@ func TestCache_ofManyFiles(t *testing.T) {
 		_, _ = view.Stamp(fmt.Sprint(i))
 	}
 	one := &session{Log: &Log{}, mark: seen{Seen: view.Seen()}}
-	c.put("a", one)
+	c.addSession("a", one)
 	if c.get(Place{Session: "a"}) != one || c.size != mostSeen {
 		t.Error("it is not cached")
 	}
 	_, _ = view.Stamp("one more")
-	c.put("a", one)
+	c.addSession("a", one)
 	if c.get(Place{Session: "a"}) != nil {
 		t.Error("it is cached")
 	}

@@ -279,8 +279,8 @@ func TestStorage_elsewhere(t *testing.T) {
 	if !slices.Contains(on.tree.ahead, "s/rows/a") || !slices.Contains(on.tree.ahead, "stop") {
 		t.Errorf("%q", on.tree.ahead)
 	}
-	if b.On() != tree.Source(on) || b.Folder() != on.Name() || b.Opened() != 0 || b.Begun() || b.Held("x") {
-		t.Error(b.On(), b.Folder(), b.Opened(), b.Begun())
+	if b.On() != tree.Source(on) || b.Folder() != on.Name() || b.CountOpenedFolders() != 0 || b.HasWrites() || b.IsHeld("x") {
+		t.Error(b.On(), b.Folder(), b.CountOpenedFolders(), b.HasWrites())
 	}
 	if n, ok := b.store.features.Requests(); !ok || n.Get != 7 {
 		t.Error(n, ok)
@@ -302,7 +302,7 @@ func TestStorage_elsewhere(t *testing.T) {
 	if _, err := b.store.Apply(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if on.tree.fresh < was+2 || !b.Begun() {
+	if on.tree.fresh < was+2 || !b.HasWrites() {
 		t.Error(on.tree.fresh, was)
 	}
 	if p := b.planned(undo); len(p.Resume) != 2 {
@@ -344,7 +344,7 @@ func TestOpen_up(t *testing.T) {
 	if n, ok := b.store.features.Requests(); ok || n.Get != 0 {
 		t.Error(n, ok)
 	}
-	if b.Opened() == 0 {
+	if b.CountOpenedFolders() == 0 {
 		t.Error("no folder was opened")
 	}
 	// What was opened is a link, or a folder on the way is one.

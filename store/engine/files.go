@@ -57,7 +57,7 @@ func OnFiles(f Format, m *Files, address string) *Store {
 func (m *Files) Read(ctx context.Context, what func(In) error) error {
 	in := m.Storage.In()
 	in.Writes = m.Storage.Writes(ctx)
-	if m.Storage.Begun() {
+	if m.Storage.HasWrites() {
 		in.Memo = m.Storage.Memo.Planning() // what was set aside is read with the rest once more
 	}
 	defer m.Storage.Memo.Notes.Keep()
@@ -101,7 +101,7 @@ func (m *Files) Teller(context.Context) Teller {
 }
 
 // Silent implements Medium.
-func (m *Files) Silent() bool { return !m.Storage.Begun() }
+func (m *Files) Silent() bool { return !m.Storage.HasWrites() }
 
 // Check implements Medium.
 func (m *Files) Check(ctx context.Context, _ In) ([]model.Fault, error) {
@@ -162,7 +162,7 @@ func (m *Files) Suppose(ctx context.Context, what func(Stage) error) error {
 	if err := s.Ready(); errors.Is(err, ErrLink) {
 		return &model.UnsupportedError{Op: model.OpRestore, Reason: err.Error()}
 	}
-	in, view := s.planning()
+	in, view := s.planInput()
 	if s.brokenOff(ctx) {
 		s.Recover(ctx) // what stood in the way may be gone
 	}
@@ -204,25 +204,25 @@ func (f *filesStage) In() In { return f.in }
 
 func (f *filesStage) Busy(_ context.Context, before *Log) (string, error) {
 	busy := ""
-	if ago, lively := f.Storage.lively(before.Written); lively {
+	if ago, lively := f.Storage.findRecentWrite(before.Written); lively {
 		busy = planning.Busy(ago)
 	}
-	return busy, before.Place.refuse()
+	return busy, before.Place.checkWritable()
 }
 
 func (f *filesStage) Lay(_ context.Context, at Place, m *Move) (In, error) {
-	if err := at.refuse(); err != nil {
+	if err := at.checkWritable(); err != nil {
 		return In{}, err
 	}
-	kept, failed := f.Storage.strictly()
+	kept, failed := f.Storage.strictReader()
 	over := f.in
 	over.Tree, over.There = tree.Overlay(f.in.Tree, m.Steps, kept), true
 	f.steps, f.failed = m.Steps, append(f.failed, failed)
 	return over, nil
 }
 
-// refuse returns why nothing is written to a session, nil if it can be.
-func (p *Place) refuse() error {
+// checkWritable returns why nothing is written to a session, nil if it can be.
+func (p *Place) checkWritable() error {
 	if utf8.ValidString(p.Session) {
 		return nil
 	}
@@ -231,9 +231,9 @@ func (p *Place) refuse() error {
 
 func (f *filesStage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) {
 	s := f.Storage
-	plan, e, err := s.reversal(ctx, op)
+	plan, e, err := s.nextReversal(ctx, op)
 	if err != nil || e == nil {
-		return nil, instead(err)
+		return nil, addWayOut(err)
 	}
 	f.back = plan
 	return &Reversal{Plan: plan, At: s.Place(e.Session), Move: &Move{Steps: tree.Back(e, op)},
@@ -285,7 +285,7 @@ func (f *filesStage) Draft(ctx context.Context, plan *model.Plan, w *Write) erro
 	}
 	at := w.Before.Place
 	if m.Forget != nil {
-		if err := s.forget(ctx, j, d, at.Session, m.Scope, m.Forget); err != nil {
+		if err := s.draftPurge(ctx, j, d, at.Session, m.Scope, m.Forget); err != nil {
 			return err
 		}
 	}
@@ -350,7 +350,7 @@ func (m *Files) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 		name := list[i].Session
 		if _, known := called[name]; !known {
 			at := m.Storage.Place(name)
-			called[name] = at.Called()
+			called[name] = at.SessionName()
 		}
 		list[i].Session = called[name]
 	}

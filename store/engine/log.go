@@ -47,8 +47,8 @@ func (in In) Of(at Place) In {
 	return in
 }
 
-// Called returns the session's name in the port.
-func (p *Place) Called() string { return cmp.Or(p.ID, p.Session) }
+// SessionName returns the session's name in the port.
+func (p *Place) SessionName() string { return cmp.Or(p.ID, p.Session) }
 
 // Log is a session as a format reads it from a tree. The slices have one item for each
 // row, in the format's order.
@@ -137,40 +137,40 @@ func (l *Log) HeadPoint() model.Point {
 // There returns how many rows of the log the tree has.
 func (l *Log) There() int { return len(l.Rows) - len(l.Aside) }
 
-// Compared returns the log as plans compare it.
-func (l *Log) Compared() planning.Log {
+// PlanningLog returns the log as plans compare it.
+func (l *Log) PlanningLog() planning.Log {
 	return planning.Log{Rows: l.Rows, Head: l.Head, Places: l.Files, Contents: l.Contents, Aside: func(id string) bool { return l.Aside[id] != nil }}
 }
 
-// settle fills in the facts that follow from all rows together, and from the writes that moved the
+// settleRows fills in the facts that follow from all rows together, and from the writes that moved the
 // head.
-func (l *Log) settle(t *Told) {
+func (l *Log) settleRows(t *Told) {
 	for i := range l.Rows {
 		l.Rows[i].Index, l.Rows[i].Head = i, i == l.Head
 	}
-	countTurns(l.Rows, model.Settle(l.Rows, model.HeadFacts{Moves: l.moves(t), Pointed: l.Pointed}))
+	countTurns(l.Rows, model.Settle(l.Rows, model.HeadFacts{Moves: l.headMoves(t), Pointed: l.Pointed}))
 }
 
-// moves returns the writes that put the head elsewhere, by the rows as they are now.
-func (l *Log) moves(t *Told) (list []model.Move) {
+// headMoves returns the writes that put the head elsewhere, by the rows as they are now.
+func (l *Log) headMoves(t *Told) (list []model.Move) {
 	if t == nil {
 		return nil
 	}
 	moves := t.all().moves
 	for i := range moves {
 		m := &moves[i]
-		why := m.reason()
+		why := m.restoreReason()
 		if to := l.At(m.To); to >= 0 {
 			why.TargetIndex = to
 		}
-		list = append(list, model.Move{From: l.from(m), To: m.To, Why: why})
+		list = append(list, model.Move{From: l.headBefore(m), To: m.To, Why: why})
 	}
 	return list
 }
 
-// from returns the row that was the head before a move. Where that lay in a file that got
+// headBefore returns the row that was the head before a move. Where that lay in a file that got
 // another content, it is the row that has its content now.
-func (l *Log) from(m *move) string {
+func (l *Log) headBefore(m *move) string {
 	at := l.At(m.From)
 	for i := range m.replaced {
 		a := &m.replaced[i]

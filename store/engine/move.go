@@ -50,6 +50,6 @@ type Next = planning.Next
 
 // Leaves reports whether rows of a log leave the path to its head when it becomes another.
 func (l *Log) Leaves(after *Log) bool {
-	orphans, _ := planning.Difference(l.Compared(), after.Compared())
+	orphans, _ := planning.Difference(l.PlanningLog(), after.PlanningLog())
 	return len(orphans) > 0
 }

@@ -456,7 +456,7 @@ func TestStorage_plan(t *testing.T) {
 	if stay := b.planned(to(model.OpRestore, "t", "b")); !stay.Idle() || !slices.Contains(stay.Hazards, "leaves: false") {
 		t.Errorf("%+v", stay)
 	}
-	if now := b.tree(); !maps.Equal(now, before) || b.Begun() {
+	if now := b.tree(); !maps.Equal(now, before) || b.HasWrites() {
 		t.Errorf("a plan writes: %q", now)
 	}
 }
@@ -687,7 +687,7 @@ func TestPort_purge(t *testing.T) {
 		}
 		for _, e := range entries {
 			for _, c := range e.Changes() {
-				if data, err := b.Kept(c.Before); err == nil && c.Does == model.FileSetAside {
+				if data, err := b.ReadKept(c.Before); err == nil && c.Does == model.FileSetAside {
 					list = append(list, c.Path+" "+string(data))
 				}
 			}
@@ -781,7 +781,7 @@ func TestTold_facts(t *testing.T) {
 	w := b.Writes(t.Context())
 	facts := func(session, file string) string {
 		var list []string
-		for _, f := range w.Told(session).Facts(file) {
+		for _, f := range w.ForSession(session).Facts(file) {
 			list = append(list, f.Label+": "+f.Value)
 		}
 		return strings.Join(list, "; ")
@@ -805,12 +805,12 @@ func TestTold_facts(t *testing.T) {
 	if got := slices.Sorted(slices.Values(w.Sessions())); !slices.Equal(got, []string{"f", "s"}) {
 		t.Errorf("%q", got)
 	}
-	s := w.Told("s")
-	if s.Last() == nil || s.Last().To != "c" || len(s.Entries()) != 1 || s.Made("s/head") == nil || s.Made("s/rows/d") != nil {
+	s := w.ForSession("s")
+	if s.Last() == nil || s.Last().To != "c" || len(s.Entries()) != 1 || s.MakerOf("s/head") == nil || s.MakerOf("s/rows/d") != nil {
 		t.Errorf("%+v", s.Last())
 	}
 	var none *Told
-	if none.Last() != nil || none.Entries() != nil || none.Made("x") != nil || none.Aside() != nil || w.Told("f").Last() != nil {
+	if none.Last() != nil || none.Entries() != nil || none.MakerOf("x") != nil || none.ListAside() != nil || w.ForSession("f").Last() != nil {
 		t.Error("nothing tells something")
 	}
 	if got := (&Mark{Op: model.OpRepair, Entry: 3, At: noonOf}).String(); got != "Hindcast, by a repair at 2026-03-01T12:00:00Z, entry 3 of its journal" {
@@ -886,7 +886,7 @@ func TestStorage_fork_isToldOfItsOwnSession(t *testing.T) {
 	reads := 0
 	b.format.reads = func(in In) {
 		reads++
-		if list := in.Writes.Told("f").Entries(); len(list) != 1 || list[0].Session != "f" {
+		if list := in.Writes.ForSession("f").Entries(); len(list) != 1 || list[0].Session != "f" {
 			t.Errorf("read %d is told of %+v", reads, list)
 		}
 	}

@@ -89,14 +89,14 @@ func TestStorage_movedHead(t *testing.T) {
 		}
 	}
 	w := b.Writes(t.Context())
-	if list := log.moves(w.Told("s")); len(list) != 1 || list[0].From != "e" || list[0].To != "b" || list[0].Why.TargetIndex != 2 {
+	if list := log.headMoves(w.ForSession("s")); len(list) != 1 || list[0].From != "e" || list[0].To != "b" || list[0].Why.TargetIndex != 2 {
 		t.Errorf("%+v", list)
 	}
-	if list := log.moves(nil); list != nil {
+	if list := log.headMoves(nil); list != nil {
 		t.Errorf("%+v", list)
 	}
 	log.Rows, log.Files = log.Rows[:2], log.Files[:2]
-	if list := log.moves(w.Told("s")); len(list) != 1 || list[0].Why.TargetIndex != 1 { // as it was then
+	if list := log.headMoves(w.ForSession("s")); len(list) != 1 || list[0].Why.TargetIndex != 1 { // as it was then
 		t.Errorf("%+v", list)
 	}
 	for saved, want := range map[string]string{"": "", "s/rows/y": "y"} {
@@ -113,11 +113,11 @@ func TestStorage_movedHead(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := b.Writes(t.Context())
-		if list := log.moves(w.Told("s")); len(list) != 1 || list[0].From != want {
+		if list := log.headMoves(w.ForSession("s")); len(list) != 1 || list[0].From != want {
 			t.Errorf("saved in %q: %+v", saved, list)
 		}
 		log.Rows, log.Files = log.Rows[:2], log.Files[:2] // neither is there
-		if list := log.moves(w.Told("s")); len(list) != 1 || list[0].From != "e" {
+		if list := log.headMoves(w.ForSession("s")); len(list) != 1 || list[0].From != "e" {
 			t.Errorf("saved in %q: %+v", saved, list)
 		}
 	}
@@ -231,7 +231,7 @@ func TestStorage_cannotOpen(t *testing.T) {
 	}
 	for what, err := range map[string]error{
 		"ready": b.Ready(),
-		"kept":  func() error { _, err := b.Kept(journal.Version{}); return err }(),
+		"kept":  func() error { _, err := b.ReadKept(journal.Version{}); return err }(),
 		"lock":  func() error { _, err := b.Lock("x"); return err }(),
 		"write": b.WriteThrough(func(on disk.Disk) disk.Disk { return on }),
 	} {
@@ -344,14 +344,14 @@ func TestWriter_locks(t *testing.T) {
 	dir := t.TempDir()
 	d := writerOf(t, dir)
 	put(t, dir, "a", "1")
-	if d.Held("a") {
+	if d.IsHeld("a") {
 		t.Error("it is held")
 	}
 	unlock, err := d.Lock("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runtime.GOOS == "linux" && !d.Held("a") { // other systems do not tell
+	if runtime.GOOS == "linux" && !d.IsHeld("a") { // other systems do not tell
 		t.Error("it is not held")
 	}
 	if _, err := writerOf(t, dir).Lock("a"); !errors.Is(err, disk.ErrLocked) {
@@ -385,18 +385,18 @@ func TestWriter_ownLast(t *testing.T) {
 	write(t, d, "b", "two")
 	write(t, d, "c", "six")
 	for name, want := range map[string]bool{"s/a": true, "s/b": true, "s/c": true, "s/d": false} {
-		if d.own(name) != want {
+		if d.isOwnWrite(name) != want {
 			t.Errorf("%s: %t", name, !want)
 		}
 	}
 	put(t, dir, "s/a", "eno") // of the same size
-	if d.own("s/a") || !d.own("s/b") {
+	if d.isOwnWrite("s/a") || !d.isOwnWrite("s/b") {
 		t.Error("what an agent wrote is Hindcast's, or what it did not")
 	}
 	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(JournalFile)), []byte("no record\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if writerOf(t, dir).own("s/b") {
+	if writerOf(t, dir).isOwnWrite("s/b") {
 		t.Error("of a journal that cannot be read something is told")
 	}
 }
@@ -495,8 +495,8 @@ func TestDraft_folders(t *testing.T) {
 		t.Error(err, failed)
 	}
 	w := b.Writes(t.Context())
-	if s := w.Told("s"); len(s.Aside()) != 0 || s.Made("made") != nil { // a folder is no content
-		t.Errorf("%+v", s.Aside())
+	if s := w.ForSession("s"); len(s.ListAside()) != 0 || s.MakerOf("made") != nil { // a folder is no content
+		t.Errorf("%+v", s.ListAside())
 	}
 }
 
@@ -568,7 +568,7 @@ func TestReversal_hangs(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	b.write(map[string]string{"s/rows/x": ""})
-	told := func() *Mark { w := b.Writes(t.Context()); return w.Told("s").Last() }
+	told := func() *Mark { w := b.Writes(t.Context()); return w.ForSession("s").Last() }
 	for _, want := range []string{"d", "b", ""} {
 		if last := told(); last == nil && want != "" || last != nil && last.To != want {
 			t.Errorf("the last is %+v and not %q", last, want)

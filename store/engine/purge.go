@@ -7,10 +7,10 @@ import (
 	"hindcast/store/media/journal"
 )
 
-// forget drafts that the journal forgets contents that files of a session had and do not
+// draftPurge drafts that the journal forgets contents that files of a session had and do not
 // have now, those that are chosen. What files of other sessions had, or have, stays, unless
 // it is to be gone because it was redacted.
-func (s *Storage) forget(ctx context.Context, j *journal.Journal, d *journal.Draft, session string, what model.PurgeScope, chosen func(name string, data []byte) bool) error {
+func (s *Storage) draftPurge(ctx context.Context, j *journal.Journal, d *journal.Draft, session string, what model.PurgeScope, chosen func(name string, data []byte) bool) error {
 	entries, err := s.Entries(ctx)
 	if len(entries) == 0 {
 		return err

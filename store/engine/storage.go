@@ -176,8 +176,8 @@ func (s *Storage) LabelFile(at Place) (dir, file, name string) {
 	return s.dir, journal.Folder + "/labels", at.Session
 }
 
-// Opened returns how many folders were opened to read in them.
-func (s *Storage) Opened() int64 {
+// CountOpenedFolders returns how many folders were opened to read in them.
+func (s *Storage) CountOpenedFolders() int64 {
 	if s.disk == nil {
 		return 0
 	}
@@ -206,9 +206,9 @@ func (s *Storage) Lacks() string {
 func (s *Storage) Close() error {
 	s.Memo.Notes.Keep()
 	if s.disk == nil {
-		return errors.Join(s.close(), s.writer.on.Close())
+		return errors.Join(s.closeDisk(), s.writer.on.Close())
 	}
-	return errors.Join(s.disk.Close(), s.close())
+	return errors.Join(s.disk.Close(), s.closeDisk())
 }
 
 // ReadThrough has the format read another tree instead of the one that it would, such as one
@@ -218,15 +218,15 @@ func (s *Storage) ReadThrough(other func(tree.Tree) tree.Tree) { s.tree = other(
 // In returns the current input of the format, from the disk.
 func (s *Storage) In() In { return In{Tree: s.tree, Memo: s.Memo, Now: s.Now()} }
 
-// planning returns the format's input for one plan.
-func (s *Storage) planning() (In, *tree.View) {
+// planInput returns the format's input for one plan.
+func (s *Storage) planInput() (In, *tree.View) {
 	tree.Fresh(s.tree)
 	v := tree.NewView(s.tree)
 	return In{Tree: v, Memo: s.Memo.Planning(), Now: s.Now()}, v
 }
 
-// Kept reads a content that the journal keeps.
-func (s *Storage) Kept(v journal.Version) ([]byte, error) {
+// ReadKept reads a content that the journal keeps.
+func (s *Storage) ReadKept(v journal.Version) ([]byte, error) {
 	j, err := s.Journal()
 	if err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (s *Storage) Kept(v journal.Version) ([]byte, error) {
 
 // brokenOff reports whether a write was broken off that may be finished now.
 func (s *Storage) brokenOff(ctx context.Context) bool {
-	if s.Broken() != nil || !s.Begun() {
+	if s.Broken() != nil || !s.HasWrites() {
 		return s.Broken() != nil
 	}
 	j, err := s.Journal()
@@ -247,13 +247,13 @@ func (s *Storage) brokenOff(ctx context.Context) bool {
 	return err == nil && open != nil
 }
 
-// strictly returns a reader of kept contents, and a function that returns its first error. A
+// strictReader returns a reader of kept contents, and a function that returns its first error. A
 // tree without one of its contents is not the intended tree.
-func (s *Storage) strictly() (kept tree.Kept, failed func() error) {
+func (s *Storage) strictReader() (kept tree.Kept, failed func() error) {
 	var mu sync.Mutex
 	var first error
 	kept = func(v journal.Version) ([]byte, error) {
-		data, err := s.Kept(v)
+		data, err := s.ReadKept(v)
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -274,16 +274,16 @@ func (s *Storage) Place(session string) Place { return s.place(session) }
 // FindReversal returns the journal entry of the next undo or redo, nil if the journal has no such entry. The plan
 // may still refuse it.
 func (s *Storage) FindReversal(ctx context.Context, op model.Op) (*journal.Entry, error) {
-	_, e, err := s.reversal(ctx, op)
+	_, e, err := s.nextReversal(ctx, op)
 	if e != nil && errors.Is(err, model.ErrHeadMoved) {
 		err = nil
 	}
 	return e, err
 }
 
-// reversal returns the journal's plan of the next undo or redo with its entry, or nil when nothing can be
+// nextReversal returns the journal's plan of the next undo or redo with its entry, or nil when nothing can be
 // reversed. On a journal.ConflictError it also returns the newest entry, if the agent went on from there.
-func (s *Storage) reversal(ctx context.Context, op model.Op) (model.Plan, *journal.Entry, error) {
+func (s *Storage) nextReversal(ctx context.Context, op model.Op) (model.Plan, *journal.Entry, error) {
 	entries, err := s.Entries(ctx)
 	if err != nil || len(entries) == 0 {
 		return model.Plan{}, nil, err

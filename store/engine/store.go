@@ -85,10 +85,10 @@ func (s *Store) Read(ctx context.Context, what func(In) error) error {
 // In calls the function what with the place of a session. The error is model.ErrNoSession if the session does
 // not exist.
 func (s *Store) In(ctx context.Context, session string, what func(In, Place) error) error {
-	return s.Read(ctx, func(in In) error { return s.place(ctx, in, session, what) })
+	return s.Read(ctx, func(in In) error { return s.withPlace(ctx, in, session, what) })
 }
 
-func (s *Store) place(ctx context.Context, in In, session string, what func(In, Place) error) error {
+func (s *Store) withPlace(ctx context.Context, in In, session string, what func(In, Place) error) error {
 	if s.format.Place != nil {
 		at, err := s.format.Place(ctx, in, session)
 		if err != nil {
@@ -107,7 +107,7 @@ func (s *Store) place(ctx context.Context, in In, session string, what func(In, 
 	}
 	s.known.Clear()
 	for _, at := range places {
-		s.known.Store(at.Called(), at)
+		s.known.Store(at.SessionName(), at)
 	}
 	if at, ok := s.known.Load(session); ok {
 		return what(in, at.(Place))
@@ -156,7 +156,7 @@ func (s *Store) yieldSessions(ctx context.Context, yield func(model.SessionInfo)
 	}
 	var infos []model.SessionInfo
 	err := s.Read(ctx, func(in In) (err error) {
-		infos, err = s.infos(ctx, in)
+		infos, err = s.listInfos(ctx, in)
 		return err
 	})
 	for i := 0; i < len(infos) && err == nil; i++ {
@@ -167,7 +167,7 @@ func (s *Store) yieldSessions(ctx context.Context, yield func(model.SessionInfo)
 	return err
 }
 
-func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, err error) {
+func (s *Store) listInfos(ctx context.Context, in In) (infos []model.SessionInfo, err error) {
 	list, err := s.format.Sessions(ctx, in)
 	places := s.format.Place == nil
 	if places {
@@ -177,7 +177,7 @@ func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, er
 	for i := 0; i < len(list) && err == nil; i++ {
 		l, info := &list[i], model.SessionInfo{}
 		if places {
-			s.known.Store(l.Place.Called(), l.Place)
+			s.known.Store(l.Place.SessionName(), l.Place)
 		}
 		if l.Info != nil {
 			info = *l.Info
@@ -194,7 +194,7 @@ func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, er
 		} else if l.Info == nil {
 			continue
 		}
-		info.ID, info.Kind = l.Place.Called(), s.format.Name
+		info.ID, info.Kind = l.Place.SessionName(), s.format.Name
 		infos = append(infos, info)
 	}
 	if s.format.Nested {
@@ -237,8 +237,8 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 	}
 }
 
-// at calls the function what with a row. An earlier visit of a row is refused.
-func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error) error {
+// withRow calls the function what with a row. An earlier visit of a row is refused.
+func (s *Store) withRow(ctx context.Context, ref model.Ref, what func(In, *Row) error) error {
 	if err := ref.CheckNoVisit(); err != nil && s.format.Steps == nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error
 			if err != nil {
 				return nil, -1, err
 			}
-			i, err := now.at(ref.ID)
+			i, err := now.findRow(ref.ID)
 			return now.Log, i, cmp.Or(err, ref.CheckNoVisit())
 		}})
 	})
@@ -256,15 +256,15 @@ func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error
 
 // State returns the bytes of a state. The errors are model.ErrNoSession and model.ErrNoSnapshot.
 func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err error) {
-	err = s.at(ctx, ref, func(in In, row *Row) (err error) {
+	err = s.withRow(ctx, ref, func(in In, row *Row) (err error) {
 		state, err = s.format.State(ctx, in, row)
 		return err
 	})
 	return state, s.Wrap(err, "read state %q of session %q", ref.ID, ref.Session)
 }
 
-func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err error) {
-	err = s.at(ctx, ref, func(in In, row *Row) (err error) {
+func (s *Store) describeRow(ctx context.Context, ref model.Ref) (about About, err error) {
+	err = s.withRow(ctx, ref, func(in In, row *Row) (err error) {
 		about, err = s.format.About(ctx, in, row)
 		return err
 	})
@@ -273,13 +273,13 @@ func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err erro
 
 // Facts returns the facts of a snapshot that its header lacks. It returns the errors of State.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	about, err := s.about(ctx, ref)
+	about, err := s.describeRow(ctx, ref)
 	return about.Facts, err
 }
 
 // Gaps returns the keys that the store does not know at a snapshot. It returns the errors of State.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	about, err := s.about(ctx, ref)
+	about, err := s.describeRow(ctx, ref)
 	return about.Gaps, err
 }
 
@@ -287,7 +287,7 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 // of State.
 func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
 	var calls []model.Resume
-	err := s.at(ctx, ref, func(in In, row *Row) (err error) {
+	err := s.withRow(ctx, ref, func(in In, row *Row) (err error) {
 		if s.format.Resume != nil {
 			calls, err = s.format.Resume(ctx, in, row)
 			return err
@@ -303,11 +303,11 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if err != nil { // the state itself says why
 		return calls, ctx.Err()
 	}
-	return inspect.WarnOf(calls, s.hazards(state)), nil
+	return inspect.WarnOf(calls, s.messageHazards(state)), nil
 }
 
-// hazards warns of the messages that the framework would mishandle when a session goes on from a state.
-func (s *Store) hazards(state []byte) []string {
+// messageHazards warns of the messages that the framework would mishandle when a session goes on from a state.
+func (s *Store) messageHazards(state []byte) []string {
 	return inspect.ConversationHazards(s.format.Name, s.format.Framework, state)
 }
 
@@ -315,7 +315,7 @@ func (s *Store) hazards(state []byte) []string {
 // model.ErrNoSession.
 func (s *Store) Faults(ctx context.Context, name string) ([]model.Fault, error) {
 	if name == "" {
-		faults, err := s.check(ctx)
+		faults, err := s.checkStore(ctx)
 		return faults, s.Wrap(err, "check %q", s.address)
 	}
 	var now *session
@@ -335,7 +335,7 @@ func (s *Store) Faults(ctx context.Context, name string) ([]model.Fault, error) 
 	return append(own, below...), nil
 }
 
-func (s *Store) check(ctx context.Context) ([]model.Fault, error) {
+func (s *Store) checkStore(ctx context.Context) ([]model.Fault, error) {
 	var list store.FaultList
 	err := s.Read(ctx, func(in In) (err error) {
 		list = store.FaultList{}

@@ -35,9 +35,9 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	if err == nil {
 		err = s.medium.Suppose(ctx, func(on Stage) error {
 			if c.Op == model.OpUndo || c.Op == model.OpRedo {
-				plan, err = s.reverse(ctx, on, c)
+				plan, err = s.planReversal(ctx, on, c)
 			} else {
-				plan, err = s.move(ctx, on, c)
+				plan, err = s.planMove(ctx, on, c)
 			}
 			return err
 		})
@@ -48,19 +48,19 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	return plan, nil
 }
 
-// look looks at a session beside the cached one, which may be nil. Tables are never the same: they do not tell
+// lookAt looks at a session beside the cached one, which may be nil. Tables are never the same: they do not tell
 // which steps are laid over them, as a tree does.
-func (s *Store) look(ctx context.Context, in In, at Place, was *session) (Look, error) {
+func (s *Store) lookAt(ctx context.Context, in In, at Place, was *session) (Look, error) {
 	if in.Tree == nil {
 		return Look{In: in, Mark: func(string) (any, error) { return nil, nil }}, nil
 	}
 	return s.medium.Look(ctx, in, at, was.markAt(in.Now), "")
 }
 
-// bare returns the log of a session as the format reads it, without the journal. For a missing session the log
+// readBareLog returns the log of a session as the format reads it, without the journal. For a missing session the log
 // has no rows. was is the cached session; it may be nil.
-func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *Log, err error) {
-	look, err := s.look(ctx, in, at, was)
+func (s *Store) readBareLog(ctx context.Context, in In, at Place, was *session) (log *Log, err error) {
+	look, err := s.lookAt(ctx, in, at, was)
 	if err == nil && look.Since == Same {
 		return was.raw, ctx.Err()
 	}
@@ -78,10 +78,10 @@ func orEmpty(log *Log, at Place, err error) (*Log, error) {
 	return log, err
 }
 
-// log is like bare, and completes the log from the journal. Only the plan caches it.
-func (s *Store) log(ctx context.Context, in In, at Place) (*session, error) {
+// readLog is like readBareLog, and completes the log from the journal. Only the plan caches it.
+func (s *Store) readLog(ctx context.Context, in In, at Place) (*session, error) {
 	was := s.cache.get(at)
-	look, err := s.look(ctx, in, at, was)
+	look, err := s.lookAt(ctx, in, at, was)
 	if err != nil {
 		return nil, err
 	}
@@ -95,20 +95,20 @@ func (s *Store) log(ctx context.Context, in In, at Place) (*session, error) {
 	if raw, err = orEmpty(raw, at, err); err != nil {
 		return nil, err
 	}
-	log, err := s.complete(ctx, in, at, raw, false)
+	log, err := s.completeLog(ctx, in, at, raw, false)
 	if err != nil {
 		return nil, err
 	}
 	return newSession(log, raw, mark), nil
 }
 
-func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
+func (s *Store) planMove(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
 	var at Place
 	var before *session
 	in := on.In()
-	err = s.place(ctx, in, c.Ref.Session, func(in In, found Place) error {
+	err = s.withPlace(ctx, in, c.Ref.Session, func(in In, found Place) error {
 		at = found
-		before, err = s.log(ctx, in, at)
+		before, err = s.readLog(ctx, in, at)
 		switch {
 		case err != nil:
 			return err
@@ -134,8 +134,8 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 	m.Scope = c.Scope
 	plan = model.Plan{Op: c.Op, Session: at.Session, Branch: m.Branch, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.New != nil {
-		at, plan.NewSession = *m.New, m.New.Called()
-		was, err := s.log(ctx, in, at)
+		at, plan.NewSession = *m.New, m.New.SessionName()
+		was, err := s.readLog(ctx, in, at)
 		if err != nil {
 			return plan, err
 		}
@@ -148,13 +148,13 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 	w := &Write{Move: m, Before: before.Log, After: before.Log}
 	if m.Forget != nil { // the session stays as it is
 		plan.Head = before.HeadPoint()
-		return s.draft(ctx, on, plan, at, before, w)
+		return s.draftPlan(ctx, on, plan, at, before, w)
 	}
-	return s.lead(ctx, on, plan, at, before.Log, w)
+	return s.completePlan(ctx, on, plan, at, before.Log, w)
 }
 
-// lead completes a plan with the effects of its steps.
-func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, before *Log, w *Write) (model.Plan, error) {
+// completePlan completes a plan with the effects of its steps.
+func (s *Store) completePlan(ctx context.Context, on Stage, plan model.Plan, at Place, before *Log, w *Write) (model.Plan, error) {
 	over, err := on.Lay(ctx, at, w.Move)
 	if err != nil {
 		return plan, err
@@ -162,12 +162,12 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 	if w.Before = before; plan.NewSession != "" {
 		w.Before = &Log{Place: at, Head: -1}
 	}
-	after, err := s.log(ctx, over, at)
+	after, err := s.readLog(ctx, over, at)
 	if err != nil {
 		return plan, err
 	}
 	w.After = after.Log
-	planning.Lead(&plan, before.Compared(), w.After.Compared())
+	planning.Lead(&plan, before.PlanningLog(), w.After.PlanningLog())
 	moved := w.Move
 	if w.Reversal != nil {
 		moved = nil
@@ -182,31 +182,31 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 			return plan, ctx.Err()
 		}
 		if err == nil { // the state itself says why it cannot be read
-			next.Hazards = append(next.Hazards, s.hazards(state)...)
+			next.Hazards = append(next.Hazards, s.messageHazards(state)...)
 		}
 	}
 	next.Tell(&plan)
 	if w.Move.Carry != nil {
-		plan.Carry, plan.Session = w.Move.Carry, before.Place.Called()
+		plan.Carry, plan.Session = w.Move.Carry, before.Place.SessionName()
 		return plan, nil
 	}
-	plan, err = s.draft(ctx, on, plan, at, after, w)
-	plan.Session = before.Place.Called()
+	plan, err = s.draftPlan(ctx, on, plan, at, after, w)
+	plan.Session = before.Place.SessionName()
 	return plan, err
 }
 
-// draft adds to a plan what Apply needs.
-func (s *Store) draft(ctx context.Context, on Stage, plan model.Plan, at Place, after *session, w *Write) (model.Plan, error) {
+// draftPlan adds to a plan what Apply needs.
+func (s *Store) draftPlan(ctx context.Context, on Stage, plan model.Plan, at Place, after *session, w *Write) (model.Plan, error) {
 	c := &carry{w: *w, at: at, after: after}
 	if err := on.Draft(ctx, &plan, &c.w); err != nil {
 		return plan, err
 	}
-	c.medium, plan.Carry, plan.Session = plan.Carry, c, at.Called()
+	c.medium, plan.Carry, plan.Session = plan.Carry, c, at.SessionName()
 	return plan, nil
 }
 
-// reverse plans an undo or a redo: the same, with the steps of an entry.
-func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
+// planReversal plans an undo or a redo: the same, with the steps of an entry.
+func (s *Store) planReversal(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
 	r, err := on.Reversal(ctx, c.Op)
 	if err == nil && r == nil {
 		err = &model.NothingToError{Op: c.Op}
@@ -214,7 +214,7 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 	if err != nil {
 		return plan, err
 	}
-	before, err := s.log(ctx, on.In(), r.At)
+	before, err := s.readLog(ctx, on.In(), r.At)
 	if err != nil {
 		return plan, err
 	}
@@ -230,10 +230,10 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 		}
 	}
 	w := &Write{Move: r.Move, Reversal: r}
-	if plan, err = s.lead(ctx, on, plan, r.At, before.Log, w); err != nil {
-		return plan, instead(err)
+	if plan, err = s.completePlan(ctx, on, plan, r.At, before.Log, w); err != nil {
+		return plan, addWayOut(err)
 	}
-	err = planning.Loses(c.Op, r.Entry, before.Compared(), w.After.Compared())
+	err = planning.Loses(c.Op, r.Entry, before.PlanningLog(), w.After.PlanningLog())
 	if err == nil && r.Hangs != nil {
 		err = r.Hangs(ctx, on.In())
 	}
@@ -246,8 +246,8 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 	return plan, nil
 }
 
-// instead adds to an error the way out when a write cannot be undone.
-func instead(err error) error {
+// addWayOut adds to an error the way out when a write cannot be undone.
+func addWayOut(err error) error {
 	if errors.Is(err, model.ErrHeadMoved) {
 		return fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", err)
 	}
@@ -256,14 +256,14 @@ func instead(err error) error {
 
 // Apply carries out a plan, see [store.Features].
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
-	receipt, err := s.apply(ctx, plan)
+	receipt, err := s.applyPlan(ctx, plan)
 	if err != nil {
 		return model.Receipt{}, fmt.Errorf("%s: %s session %q: %w", s.format.Name, plan.Op, cmp.Or(plan.NewSession, plan.Session), err)
 	}
 	return receipt, nil
 }
 
-func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+func (s *Store) applyPlan(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	c, ok := plan.Carry.(*carry)
 	if !ok {
 		return model.Receipt{}, journal.ErrNoCarry
@@ -273,18 +273,18 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return receipt, nil
 	}
 	was := func(ctx context.Context, in In) error {
-		now, err := s.bare(ctx, in, c.at, s.cache.get(c.at))
+		now, err := s.readBareLog(ctx, in, c.at, s.cache.get(c.at))
 		if err != nil {
 			return err
 		}
-		return differs(c.w.Before, now)
+		return compareLogs(c.w.Before, now)
 	}
 	is := func(ctx context.Context, in In) error {
-		now, err := s.bare(ctx, in, c.at, c.after)
+		now, err := s.readBareLog(ctx, in, c.at, c.after)
 		if err != nil {
 			return err
 		}
-		if err := differs(c.w.After, now); err != nil {
+		if err := compareLogs(c.w.After, now); err != nil {
 			return err
 		}
 		if now, want := now.HeadPoint().ID, c.w.After.HeadPoint().ID; now != want {
@@ -301,9 +301,9 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	return receipt, err
 }
 
-// differs returns an error where a log is not as it should be.
-func differs(want, now *Log) error {
-	place, found := planning.Expect(want.Compared(), now.Compared())
+// compareLogs returns an error where a log is not as it should be.
+func compareLogs(want, now *Log) error {
+	place, found := planning.Expect(want.PlanningLog(), now.PlanningLog())
 	if found == "" {
 		return nil
 	}

@@ -54,7 +54,7 @@ func (w *writer) Journal() (*journal.Journal, error) {
 		return w.journal, nil
 	}
 	if w.on != nil {
-		w.put(w.on.Disk())
+		w.setDisk(w.on.Disk())
 		return w.journal, nil
 	}
 	on, err := disk.Open(w.dir)
@@ -62,11 +62,11 @@ func (w *writer) Journal() (*journal.Journal, error) {
 		return nil, files.Cause(err)
 	}
 	w.opened = on
-	w.put(on)
+	w.setDisk(on)
 	return w.journal, nil
 }
 
-func (w *writer) put(on disk.Disk) {
+func (w *writer) setDisk(on disk.Disk) {
 	w.disk = on
 	w.journal = journal.New(on, journal.Options{Ignore: w.ignore, Private: w.private, Now: func() time.Time { return w.Now() }})
 }
@@ -78,7 +78,7 @@ func (w *writer) WriteThrough(other func(disk.Disk) disk.Disk) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.put(other(w.disk))
+	w.setDisk(other(w.disk))
 	return nil
 }
 
@@ -97,16 +97,16 @@ func (w *writer) Lock(name string) (unlock func() error, err error) {
 	return on.Lock(name)
 }
 
-// Held reports whether a program has the lock of a file of the storage folder, see disk.Held.
-func (w *writer) Held(name string) bool {
+// IsHeld reports whether a program has the lock of a file of the storage folder, see disk.Held.
+func (w *writer) IsHeld(name string) bool {
 	if w.on != nil {
 		return false
 	}
 	return disk.IsHeld(filepath.Join(w.dir, filepath.FromSlash(name)))
 }
 
-// Begun reports whether anything was ever written here.
-func (w *writer) Begun() bool {
+// HasWrites reports whether anything was ever written here.
+func (w *writer) HasWrites() bool {
 	if w.on != nil {
 		at, err := w.on.Tree().Stamp(JournalFile)
 		return err == nil && at.Kind == files.Regular
@@ -119,7 +119,7 @@ func (w *writer) Begun() bool {
 // plan, because that write was shown and confirmed. A program that is writing just now causes
 // no error. Broken returns any other error from then on; reading still works.
 func (w *writer) Recover(ctx context.Context) {
-	if !w.Begun() {
+	if !w.HasWrites() {
 		return
 	}
 	j, err := w.Journal()
@@ -148,7 +148,7 @@ func (w *writer) Broken() error {
 // Check reads all kept contents, and reports each whose hash differs from its name. It
 // returns the errors of journal.Journal.Check.
 func (w *writer) Check(ctx context.Context) error {
-	if !w.Begun() {
+	if !w.HasWrites() {
 		return ctx.Err()
 	}
 	j, err := w.Journal()
@@ -161,7 +161,7 @@ func (w *writer) Check(ctx context.Context) error {
 // Entries returns the journal's entries, the oldest first; no entries if there is no journal.
 // For a damaged journal it returns the readable entries and a journal.DamagedError.
 func (w *writer) Entries(ctx context.Context) ([]journal.Entry, error) {
-	if !w.Begun() {
+	if !w.HasWrites() {
 		return nil, ctx.Err()
 	}
 	j, err := w.Journal()
@@ -171,9 +171,9 @@ func (w *writer) Entries(ctx context.Context) ([]journal.Entry, error) {
 	return j.Entries(ctx)
 }
 
-// own reports whether a file of the storage folder is as Hindcast's last write to it
+// isOwnWrite reports whether a file of the storage folder is as Hindcast's last write to it
 // left it.
-func (w *writer) own(name string) bool {
+func (w *writer) isOwnWrite(name string) bool {
 	list, _ := w.Entries(context.Background()) // it is in memory but for the first time
 	seen := map[*journal.Part]bool{}
 	for _, e := range slices.Backward(list) {
@@ -207,10 +207,10 @@ type Written struct {
 	At   time.Time
 }
 
-// lively reports whether one of some files was written by another program just now: then
+// findRecentWrite reports whether one of some files was written by another program just now: then
 // an agent may be at work on the session. ago is how long ago the newest was. A time as
 // far ahead of the clock counts as well, and is no time ago.
-func (w *writer) lively(list []Written) (ago time.Duration, lively bool) {
+func (w *writer) findRecentWrite(list []Written) (ago time.Duration, lively bool) {
 	now := w.Now()
 	slices.SortStableFunc(list, func(a, b Written) int { return b.At.Compare(a.At) })
 	for _, f := range list {
@@ -218,7 +218,7 @@ func (w *writer) lively(list []Written) (ago time.Duration, lively bool) {
 		if f.At.IsZero() || ago > planning.LiveWithin {
 			return 0, false
 		}
-		if ago >= -planning.LiveWithin && !w.own(f.Name) {
+		if ago >= -planning.LiveWithin && !w.isOwnWrite(f.Name) {
 			return max(0, ago), true
 		}
 	}
@@ -247,8 +247,8 @@ func (w *writer) planBack(ctx context.Context, op model.Op) (model.Plan, *journa
 	return plan, nil, cmp.Or(err, error(&model.NothingToError{Op: op}))
 }
 
-// close lets go of the disk.
-func (w *writer) close() error {
+// closeDisk lets go of the disk.
+func (w *writer) closeDisk() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.opened == nil {

@@ -20,7 +20,7 @@ func writerOf(t *testing.T, dir string) *writer {
 	t.Helper()
 	d := &writer{dir: dir, Now: func() time.Time { return noon }}
 	t.Cleanup(func() {
-		if err := d.close(); err != nil {
+		if err := d.closeDisk(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -77,7 +77,7 @@ func TestWriter_writesNothingByItself(t *testing.T) {
 	d := writerOf(t, dir)
 	d.Recover(t.Context())
 	list, err := d.Entries(t.Context())
-	if d.Begun() || d.Broken() != nil || len(list) != 0 || err != nil {
+	if d.HasWrites() || d.Broken() != nil || len(list) != 0 || err != nil {
 		t.Errorf("%v, %v, %v", d.Broken(), list, err)
 	}
 	_, _, err = d.planBack(t.Context(), model.OpUndo)
@@ -113,7 +113,7 @@ func TestWriter_knowsWhatHindcastWrote(t *testing.T) {
 	put(t, dir, "s/a", "agent")
 	own := func(want bool, when string) {
 		t.Helper()
-		if d.own("s/a") != want {
+		if d.isOwnWrite("s/a") != want {
 			t.Errorf("%s it is Hindcast's: %v", when, !want)
 		}
 	}
@@ -128,7 +128,7 @@ func TestWriter_knowsWhatHindcastWrote(t *testing.T) {
 	own(false, "as it was before, written by an agent,")
 	put(t, dir, "s/a", "hindcast!")
 	own(false, "another one")
-	if d.own("s/b") {
+	if d.isOwnWrite("s/b") {
 		t.Error("a file that is not there is Hindcast's")
 	}
 }
@@ -154,7 +154,7 @@ func TestWriter_livelySessions(t *testing.T) {
 		{"by Hindcast", []Written{stamp("own", time.Second)}, 0, false},
 		{"by both", []Written{stamp("agent", 3*time.Second), stamp("own", time.Second)}, 3 * time.Second, true},
 	} {
-		if ago, lively := d.lively(c.files); ago != c.ago || lively != c.want {
+		if ago, lively := d.findRecentWrite(c.files); ago != c.ago || lively != c.want {
 			t.Errorf("%s: %v, %v", c.name, ago, lively)
 		}
 	}
@@ -202,7 +202,7 @@ func breakOff(t *testing.T, dir string) {
 		if recover() == nil {
 			t.Fatal("it was not killed")
 		}
-		_ = d.close()
+		_ = d.closeDisk()
 	}()
 	if err := d.WriteThrough(func(on disk.Disk) disk.Disk { return killed{on} }); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func (m *Mark) String() string {
 	return fmt.Sprintf("%s at %s, entry %d of its journal", text, m.At.UTC().Format(time.RFC3339), m.Entry)
 }
 
-func (m *Mark) reason() *model.Reason {
+func (m *Mark) restoreReason() *model.Reason {
 	return &model.Reason{Kind: model.ReasonRestore, At: m.At, TargetID: m.To, TargetIndex: m.ToIndex}
 }
 
@@ -72,7 +72,7 @@ type Aside struct {
 
 // Reason returns why a row of the content is off the path.
 func (a *Aside) Reason() *model.Reason {
-	reason := a.Mark.reason()
+	reason := a.Mark.restoreReason()
 	switch a.How {
 	case Undone:
 		reason.Kind = model.ReasonUndo
@@ -131,8 +131,8 @@ func (s *Storage) readTold(ctx context.Context) map[string]*Told {
 		e := &entries[i]
 		t := told[e.Session]
 		if t == nil {
-			t = &Told{kept: s.Kept}
-			t.all = sync.OnceValue(func() *tale { return tell(t.entries) })
+			t = &Told{kept: s.ReadKept}
+			t.all = sync.OnceValue(func() *tale { return combineEntries(t.entries) })
 			told[e.Session] = t
 		}
 		t.entries = append(t.entries, e)
@@ -140,8 +140,8 @@ func (s *Storage) readTold(ctx context.Context) map[string]*Told {
 	return told
 }
 
-// Told returns the journal's entries of a session.
-func (w *Writes) Told(session string) *Told {
+// ForSession returns the journal's entries of a session.
+func (w *Writes) ForSession(session string) *Told {
 	if w.told == nil {
 		return nil
 	}
@@ -166,20 +166,20 @@ func (t *Told) Entries() []*journal.Entry {
 	return t.entries
 }
 
-// tell combines entries.
-func tell(entries []*journal.Entry) *tale {
+// combineEntries combines entries.
+func combineEntries(entries []*journal.Entry) *tale {
 	t := &tale{made: map[string]*Mark{}, at: map[content]int{}}
 	for _, e := range entries {
 		if e.Op != model.OpPurge {
-			t.add(e)
+			t.addEntry(e)
 		}
 	}
 	t.aside = slices.DeleteFunc(t.aside, func(a *Aside) bool { return a == nil })
 	return t
 }
 
-// add adds what an entry tells.
-func (t *tale) add(e *journal.Entry) {
+// addEntry adds what an entry tells.
+func (t *tale) addEntry(e *journal.Entry) {
 	m := &Mark{Op: e.Op, Entry: e.ID, At: e.At, From: e.From, To: e.To, ToIndex: e.ToIndex}
 	var replaced []Aside
 	changes := e.Changes()
@@ -188,16 +188,16 @@ func (t *tale) add(e *journal.Entry) {
 		if c.Before.Folder || c.After.Folder {
 			continue
 		}
-		was, came := t.of(c.Path, c.Before), t.of(c.Path, c.After)
+		was, came := t.findAside(c.Path, c.Before), t.findAside(c.Path, c.After)
 		switch {
 		case e.Undone && came == nil: // else that goes back to what was told of it
-			t.set(Aside{Mark: m, How: Undone, Name: c.Path, Version: c.After, Head: m.To})
+			t.setLast(Aside{Mark: m, How: Undone, Name: c.Path, Version: c.After, Head: m.To})
 		case !e.Undone && came != nil:
-			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.After, Head: m.To})
+			t.setLast(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.After, Head: m.To})
 		}
 		switch {
 		case e.Undone && (was == nil || was.How != Undone): // else what made it was undone later
-			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before, Head: m.From})
+			t.setLast(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before, Head: m.From})
 		case e.Undone:
 		case c.Before.None():
 			t.made[c.Path] = m
@@ -207,7 +207,7 @@ func (t *tale) add(e *journal.Entry) {
 				a.How = SetAside
 			}
 			replaced = append(replaced, a)
-			t.set(a)
+			t.setLast(a)
 		}
 	}
 	if movesHead(e.Op) && !e.Undone && e.Broken == "" {
@@ -226,16 +226,16 @@ func savedIn(changes []journal.Change) map[string]string {
 	return saved
 }
 
-// of returns the record of a content that was set aside, nil if there is no record.
-func (t *tale) of(name string, v journal.Version) *Aside {
+// findAside returns the record of a content that was set aside, nil if there is no record.
+func (t *tale) findAside(name string, v journal.Version) *Aside {
 	if at, known := t.at[content{name, v.SHA256}]; known && !v.None() {
 		return t.aside[at]
 	}
 	return nil
 }
 
-// set notes the last that is told of a content.
-func (t *tale) set(a Aside) {
+// setLast notes the last that is told of a content.
+func (t *tale) setLast(a Aside) {
 	if a.Version.None() {
 		return
 	}
@@ -247,9 +247,9 @@ func (t *tale) set(a Aside) {
 	t.aside = append(t.aside, &a)
 }
 
-// Aside returns the contents that files of the session had, in the order in which they
+// ListAside returns the contents that files of the session had, in the order in which they
 // were last written about. They may be there again, or be purged.
-func (t *Told) Aside() []*Aside {
+func (t *Told) ListAside() []*Aside {
 	if t == nil {
 		return nil
 	}
@@ -267,8 +267,8 @@ func (t *Told) ReadVersion(v journal.Version) ([]byte, error) {
 	return t.kept(v)
 }
 
-// Made returns Hindcast's write that made a file, nil if Hindcast did not make it.
-func (t *Told) Made(file string) *Mark {
+// MakerOf returns Hindcast's write that made a file, nil if Hindcast did not make it.
+func (t *Told) MakerOf(file string) *Mark {
 	if t == nil {
 		return nil
 	}
@@ -290,17 +290,17 @@ func (w *Writes) Sessions() (list []string) {
 		return nil
 	}
 	for session, told := range w.told() {
-		if len(told.gone()) > 0 {
+		if len(told.removedFiles()) > 0 {
 			list = append(list, session)
 		}
 	}
 	return list
 }
 
-// gone returns the files that were taken away last, by their names.
-func (t *Told) gone() map[string]*Aside {
+// removedFiles returns the files that were taken away last, by their names.
+func (t *Told) removedFiles() map[string]*Aside {
 	gone := map[string]*Aside{}
-	for _, a := range t.Aside() {
+	for _, a := range t.ListAside() {
 		if a.How == SetAside || a.How == Undone {
 			gone[a.Name] = a
 		}
@@ -310,10 +310,10 @@ func (t *Told) gone() map[string]*Aside {
 
 // Facts returns the journal's facts about the file of a row.
 func (t *Told) Facts(file string) (facts model.Facts) {
-	if m := t.Made(file); m != nil {
+	if m := t.MakerOf(file); m != nil {
 		facts.Add("written by", m.String())
 	}
-	switch a := t.gone()[file]; {
+	switch a := t.removedFiles()[file]; {
 	case a == nil:
 	case a.How == Undone:
 		facts.Add("taken away", fmt.Sprintf("by an undo of Hindcast's, with entry %d of its journal", a.Entry))
@@ -328,7 +328,7 @@ func (t *Told) Facts(file string) (facts model.Facts) {
 // undo took away although a row goes on from them. They are in their places among the
 // others before indexes are given.
 func (w *Writes) Complete(ctx context.Context, in In, log *Log, read ReadLog) (*Log, error) {
-	told := w.Told(log.Place.Session)
+	told := w.ForSession(log.Place.Session)
 	if told != nil && log.Aside == nil {
 		log.Aside = map[string]*Aside{}
 		if err := told.bringBack(ctx, in, log, read); err != nil {
@@ -336,7 +336,7 @@ func (w *Writes) Complete(ctx context.Context, in In, log *Log, read ReadLog) (*
 		}
 	}
 	if !log.Settled {
-		log.settle(told)
+		log.settleRows(told)
 	}
 	return log, nil
 }
@@ -345,7 +345,7 @@ func (w *Writes) Complete(ctx context.Context, in In, log *Log, read ReadLog) (*
 // from a tree that has these files.
 func (t *Told) bringBack(ctx context.Context, in In, log *Log, read ReadLog) error {
 	var steps tree.Steps
-	gone := t.gone()
+	gone := t.removedFiles()
 	for file, a := range gone {
 		at, err := in.Stamp(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -370,23 +370,23 @@ func (t *Told) bringBack(ctx context.Context, in In, log *Log, read ReadLog) err
 			return err
 		}
 		steps = steps[:0]
-		wanted := all.wanted(there, gone)
+		wanted := all.rowsToShow(there, gone)
 		for i := range all.Rows {
 			if wanted[all.Rows[i].ID] {
 				steps = append(steps, tree.Step{Name: all.Files[i], Version: gone[all.Files[i]].Version})
 			}
 		}
 		if len(all.Rows) == len(there)+len(wanted) {
-			log.take(all, gone)
+			log.takeRows(all, gone)
 			return nil
 		}
 	}
 	return nil
 }
 
-// take replaces the rows of a log by the rows of a larger log, and marks the additional rows as
+// takeRows replaces the rows of a log by the rows of a larger log, and marks the additional rows as
 // aside.
-func (l *Log) take(all *Log, aside map[string]*Aside) {
+func (l *Log) takeRows(all *Log, aside map[string]*Aside) {
 	there, head := make(map[string]bool, len(l.Rows)), l.HeadPoint().ID
 	for i := range l.Rows {
 		there[l.Rows[i].ID] = true
@@ -403,9 +403,9 @@ func (l *Log) take(all *Log, aside map[string]*Aside) {
 	}
 }
 
-// wanted returns the rows of a log that are shown though they are not there: those that a
+// rowsToShow returns the rows of a log that are shown though they are not there: those that a
 // write set aside, and those that an undo took away and that others go on from.
-func (l *Log) wanted(there map[string]bool, aside map[string]*Aside) map[string]bool {
+func (l *Log) rowsToShow(there map[string]bool, aside map[string]*Aside) map[string]bool {
 	wanted := map[string]bool{}
 	parents := make(map[string]string)
 	for i := range l.Rows {

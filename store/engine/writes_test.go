@@ -65,9 +65,9 @@ func (t *told) back(op model.Op) {
 func (t *told) tells(want ...string) {
 	t.Helper()
 	w := t.Writes(t.Context())
-	told := w.Told("s")
+	told := w.ForSession("s")
 	var got []string
-	for _, a := range told.Aside() {
+	for _, a := range told.ListAside() {
 		data, err := told.Read(a)
 		if err != nil {
 			t.Fatal(err)

@@ -61,9 +61,9 @@ func isSame(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// home returns the value that the agent's variable needs for the session to be found; "" if it needs no
+// homeValue returns the value that the agent's variable needs for the session to be found; "" if it needs no
 // value. lost says that no folder leads there.
-func (s *Session) home() (value string, lost bool) {
+func (s *Session) homeValue() (value string, lost bool) {
 	value = s.ForeignDir()
 	if value == "" || s.agent.Moved.Variable == "" {
 		return "", false
@@ -89,15 +89,15 @@ func (s *Session) home() (value string, lost bool) {
 // stands the variable that leads it to the storage.
 func (s *Session) Command(dir string, words ...string) string {
 	text := Command("", words...)
-	if value, _ := s.home(); value != "" {
-		text = s.agent.Moved.Variable + "=" + quote(value) + " " + text
+	if value, _ := s.homeValue(); value != "" {
+		text = s.agent.Moved.Variable + "=" + quoteWord(value) + " " + text
 	}
-	return enter(dir) + text
+	return enterFolder(dir) + text
 }
 
 // noteLost returns the calls that go on in a session, which say where one cannot lead the agent to it.
 func (s *Session) noteLost(calls []model.Resume) []model.Resume {
-	if _, lost := s.home(); !lost {
+	if _, lost := s.homeValue(); !lost {
 		return calls
 	}
 	list := make([]model.Resume, len(calls))
@@ -112,28 +112,28 @@ func (s *Session) noteLost(calls []model.Resume) []model.Resume {
 // the shell is. The words may come from a file: each is quoted where it is not plain. A
 // folder that is no absolute path, or is not printable, is left out.
 func Command(dir string, words ...string) string {
-	text := enter(dir)
+	text := enterFolder(dir)
 	for i, word := range words {
 		if i > 0 {
 			text += " "
 		}
-		text += quote(word)
+		text += quoteWord(word)
 	}
 	return text
 }
 
-// enter returns the shell command that changes to a folder, to stand before another command, or "".
-func enter(dir string) string {
+// enterFolder returns the shell command that changes to a folder, to stand before another command, or "".
+func enterFolder(dir string) string {
 	if (path.IsAbs(dir) || filepath.IsAbs(dir)) && !strings.ContainsFunc(dir, isNotPrintable) {
-		return "cd " + quote(dir) + " && "
+		return "cd " + quoteWord(dir) + " && "
 	}
 	return ""
 }
 
 func isNotPrintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// quote returns a word as a shell reads it.
-func quote(word string) string {
+// quoteWord returns a word as a shell reads it.
+func quoteWord(word string) string {
 	special := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,", r))
 	}

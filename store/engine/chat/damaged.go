@@ -29,8 +29,8 @@ var PassedOver = &model.Reason{Kind: model.ReasonDamaged}
 // searchedOften bounds how often the bytes of a damaged line are looked at, on average.
 const searchedOften = 8
 
-// whole decodes the records that a damaged line has whole.
-func (l *Lines[R]) whole(damaged *Line) (list []Record[R]) {
+// salvageWhole decodes the records that a damaged line has whole.
+func (l *Lines[R]) salvageWhole(damaged *Line) (list []Record[R]) {
 	if len(l.Members) == 0 {
 		return nil
 	}
@@ -47,21 +47,21 @@ func (l *Lines[R]) whole(damaged *Line) (list []Record[R]) {
 	return list
 }
 
-// joined decodes a record that the first of some damaged lines of a piece begins and a later line ends. last
+// salvageJoined decodes a record that the first of some damaged lines of a piece begins and a later line ends. last
 // is that later line, -1 if no record is found.
-func (l *Lines[R]) joined(piece *Line, lines []Line) (list []Record[R], last int) {
+func (l *Lines[R]) salvageJoined(piece *Line, lines []Line) (list []Record[R], last int) {
 	if len(l.Members) == 0 || !bytes.HasPrefix(lines[0].Raw, []byte("{")) {
 		return nil, -1
 	}
 	from := lines[0].At - piece.At
 	var at scan
 	for k := range lines {
-		if at.over(lines[k].Raw); at.depth > 0 || at.quoted {
+		if at.scanPart(lines[k].Raw); at.depth > 0 || at.quoted {
 			continue
 		}
 		line := lines[0]
 		line.Span.Len = lines[k].At + lines[k].Len - lines[0].At
-		line.Raw = escaped(piece.Raw[from : from+line.Len])
+		line.Raw = escapeControls(piece.Raw[from : from+line.Len])
 		if k == 0 || !l.isRecord(line.Raw) {
 			return nil, -1
 		}
@@ -81,15 +81,15 @@ type scan struct {
 	quoted, escapes bool
 }
 
-// over reads on over a part of the text.
-func (s *scan) over(part []byte) {
+// scanPart reads on over a part of the text.
+func (s *scan) scanPart(part []byte) {
 	for _, c := range part {
-		s.read(c)
+		s.readByte(c)
 	}
 }
 
-// read reads one byte.
-func (s *scan) read(c byte) {
+// readByte reads one byte.
+func (s *scan) readByte(c byte) {
 	switch {
 	case s.escapes:
 		s.escapes = false
@@ -105,8 +105,8 @@ func (s *scan) read(c byte) {
 	}
 }
 
-// escaped returns a JSON text whose strings have control characters, with these escaped.
-func escaped(text []byte) (out []byte) {
+// escapeControls returns a JSON text whose strings have control characters, with these escaped.
+func escapeControls(text []byte) (out []byte) {
 	var at scan
 	for _, c := range text {
 		if at.quoted && c < ' ' {
@@ -114,7 +114,7 @@ func escaped(text []byte) (out []byte) {
 			at.escapes = false
 			continue
 		}
-		at.read(c)
+		at.readByte(c)
 		out = append(out, c)
 	}
 	return out
@@ -128,7 +128,7 @@ func (l *Lines[R]) isRecord(object []byte) bool {
 // wholeIn returns where in a damaged line whole objects stand: those at its beginning, one
 // behind the other, and those at its end, behind what was torn.
 func wholeIn(line []byte) []Span {
-	list, end, _ := objects(line, 0)
+	list, end, _ := findObjects(line, 0)
 	const leastCost = 16
 	for budget := searchedOften * len(line); end < len(line) && budget > 0; {
 		next := bytes.Index(line[end+1:], []byte(`{"`))
@@ -136,7 +136,7 @@ func wholeIn(line []byte) []Span {
 			break
 		}
 		from := end + 1 + next
-		more, behind, cost := objects(line, from)
+		more, behind, cost := findObjects(line, from)
 		if behind == len(line) {
 			return append(list, more...)
 		}
@@ -145,9 +145,9 @@ func wholeIn(line []byte) []Span {
 	return list
 }
 
-// objects returns where objects stand one behind the other from a place in a line on, where
+// findObjects returns where objects stand one behind the other from a place in a line on, where
 // they end, and how many bytes were looked at.
-func objects(line []byte, from int) (list []Span, end, cost int) {
+func findObjects(line []byte, from int) (list []Span, end, cost int) {
 	for at := from; ; {
 		at += len(line[at:]) - len(bytes.TrimLeft(line[at:], "\x00 \t\r\ufeff"))
 		if at == len(line) || line[at] != '{' {

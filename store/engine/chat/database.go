@@ -46,8 +46,8 @@ type Databases struct {
 // based is a format that embeds Databases.
 type based interface {
 	Names(ctx context.Context, in engine.In) ([]string, error)
-	watch(ctx context.Context, changes <-chan struct{}) (<-chan struct{}, error)
-	close() error
+	watchFiles(ctx context.Context, changes <-chan struct{}) (<-chan struct{}, error)
+	closeFiles() error
 }
 
 // mostDatabases bounds the files of a folder that are looked into.
@@ -56,13 +56,13 @@ const mostDatabases = 16
 // errForeign: a database is not one of the agent.
 var errForeign = errors.New("it has not the tables of the agent")
 
-// file returns the database of a name in the folder.
-func (d *Databases) file(name string) *sqlitefile.File {
+// fileOf returns the database of a name in the folder.
+func (d *Databases) fileOf(name string) *sqlitefile.File {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f := d.files[name]
 	if f == nil {
-		f = sqlitefile.New(filepath.Join(d.Dir, name), d.check)
+		f = sqlitefile.New(filepath.Join(d.Dir, name), d.checkTables)
 		if d.files == nil {
 			d.files = map[string]*sqlitefile.File{}
 		}
@@ -71,8 +71,8 @@ func (d *Databases) file(name string) *sqlitefile.File {
 	return f
 }
 
-// check returns errForeign for a database without the tables.
-func (d *Databases) check(ctx context.Context, t *sqlitefile.Tx) error {
+// checkTables returns errForeign for a database without the tables.
+func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx) error {
 	for table, columns := range d.Tables {
 		has, err := t.Columns(ctx, table)
 		if err != nil {
@@ -150,7 +150,7 @@ func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefil
 		return fs.ErrNotExist
 	}
 	d.queried.Add(1)
-	err := d.file(name).Read(ctx, func(t *sqlitefile.Tx) error {
+	err := d.fileOf(name).Read(ctx, func(t *sqlitefile.Tx) error {
 		if err := t.Limit(mostValue); err != nil {
 			return err
 		}
@@ -165,8 +165,8 @@ func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefil
 // mostValue bounds a value of a database, in bytes: each is copied several times.
 const mostValue = 64 << 20
 
-// Queried returns how many transactions there were.
-func (d *Databases) Queried() int64 { return d.queried.Load() }
+// CountQueries returns how many transactions there were.
+func (d *Databases) CountQueries() int64 { return d.queried.Load() }
 
 // FaultDatabase: a database cannot be read, or SQLite's own check finds damage in it.
 const FaultDatabase = "damaged-database"
@@ -194,9 +194,9 @@ func (d *Databases) Check(ctx context.Context, in engine.In) ([]model.Fault, err
 	return list, err
 }
 
-// Below returns the id of a session behind the ids of its parents: "PARENT/CHILD". parents maps each id to
+// NestedID returns the id of a session behind the ids of its parents: "PARENT/CHILD". parents maps each id to
 // its parent.
-func Below(parents map[string]string, id string) string {
+func NestedID(parents map[string]string, id string) string {
 	whole, seen := id, map[string]bool{id: true}
 	for at := parents[id]; at != "" && !seen[at]; at = parents[at] {
 		seen[at] = true
@@ -216,8 +216,8 @@ func Sum(texts [][]byte) string {
 	return fmt.Sprintf("%x+%d", sum, size)
 }
 
-// watch returns a value for each of changes, and for each change of a database.
-func (d *Databases) watch(ctx context.Context, changes <-chan struct{}) (_ <-chan struct{}, err error) {
+// watchFiles returns a value for each of changes, and for each change of a database.
+func (d *Databases) watchFiles(ctx context.Context, changes <-chan struct{}) (_ <-chan struct{}, err error) {
 	d.mu.Lock()
 	list := make([]*sqlitefile.File, 0, len(d.files))
 	for _, f := range d.files {
@@ -232,7 +232,7 @@ func (d *Databases) watch(ctx context.Context, changes <-chan struct{}) (_ <-cha
 	return changes, nil
 }
 
-func (d *Databases) close() (err error) {
+func (d *Databases) closeFiles() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, f := range d.files {

@@ -43,7 +43,7 @@ func (s *Session) Reads(to int) []int {
 	if s.Entries[to].Context != nil {
 		return s.Entries[to].Context
 	}
-	path := s.path(to)
+	path := s.pathTo(to)
 	for k := len(path) - 2; k >= 0; k-- {
 		if first := s.Entries[path[k]].Context; first != nil {
 			return append(append(make([]int, 0, len(first)+len(path)-k-1), first...), path[k+1:]...)
@@ -62,8 +62,8 @@ func (s *Session) refusesOpen(op model.Op, at int) error {
 		"#%d would end with a tool call that nothing answers (%s): %s from the result, or from a message before the call", at, conversation.List(open, func(id string) string { return fmt.Sprintf("%.40q", id) }), op)}
 }
 
-// fork plans a session that ends with an entry.
-func (s *Store) fork(in engine.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
+// planFork plans a session that ends with an entry.
+func (s *Store) planFork(in engine.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
 	forker, ok := s.format.(Forker)
 	if !ok {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: s.agent.Lacks}
@@ -72,17 +72,17 @@ func (s *Store) fork(in engine.In, before *engine.Log, at int, c model.Change) (
 	if err := one.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	return s.makes(in, before, at, c, func(cut Cut) (*Fork, error) {
+	return s.planSession(in, before, at, c, func(cut Cut) (*Fork, error) {
 		made, err := forker.Fork(cut)
-		if _, ok := s.format.(Joiner); ok && err == nil && one.joins() {
+		if _, ok := s.format.(Joiner); ok && err == nil && one.needsJoin() {
 			made.Hazards = append(made.Hazards, "the chain is broken, and this fork has one of its pieces: hindcast fork --join makes a session of all of them")
 		}
 		return made, err
 	})
 }
 
-// restore plans to have the agent's own pointer name an entry.
-func (s *Store) restore(in engine.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
+// planRestore plans to have the agent's own pointer name an entry.
+func (s *Store) planRestore(in engine.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
 	one := before.Own.(*Session)
 	to := &one.Entries[at]
 	if err := one.refusesOpen(c.Op, at); err != nil {

@@ -72,13 +72,13 @@ func CarriedIn(ctx context.Context, in engine.In, file string, document bool, ea
 	return list, nil
 }
 
-// unread returns the fault of the records whose texts no message shows, none where all are shown.
-func (s *Store) unread(ctx context.Context, session string) ([]model.Fault, error) {
+// findUnread returns the fault of the records whose texts no message shows, none where all are shown.
+func (s *Store) findUnread(ctx context.Context, session string) ([]model.Fault, error) {
 	carrier, ok := s.format.(Carrier)
 	if !ok {
 		return nil, nil
 	}
-	one, err := s.session(ctx, session)
+	one, err := s.findSession(ctx, session)
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +93,14 @@ func (s *Store) unread(ctx context.Context, session string) ([]model.Fault, erro
 		return nil, err
 	}
 	isShown := func(text string) bool { return shown[maphash.String(seed, strings.TrimSpace(text))] }
-	list = unshown(list, isShown)
+	list = findUnshown(list, isShown)
 	if len(list) > 0 && len(list) <= mostSought { // a message may put texts together
 		var parts []string
 		if err := s.eachShown(ctx, in, one, func(text string) { parts = append(parts, text) }); err != nil {
 			return nil, err
 		}
 		all := strings.Join(parts, "\x00")
-		list = unshown(list, func(text string) bool { return strings.Contains(all, strings.TrimSpace(text)) })
+		list = findUnshown(list, func(text string) bool { return strings.Contains(all, strings.TrimSpace(text)) })
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -110,9 +110,9 @@ func (s *Store) unread(ctx context.Context, session string) ([]model.Fault, erro
 	return []model.Fault{fault}, nil
 }
 
-// unshown returns the records that have a part without any text that is shown. Each gets the texts
+// findUnshown returns the records that have a part without any text that is shown. Each gets the texts
 // of its first such part.
-func unshown(list []Carried, isShown func(text string) bool) (left []Carried) {
+func findUnshown(list []Carried, isShown func(text string) bool) (left []Carried) {
 	for _, c := range list {
 		c.parts = slices.DeleteFunc(c.parts, func(texts []string) bool { return slices.ContainsFunc(texts, isShown) })
 		if len(c.parts) > 0 {

@@ -26,7 +26,7 @@ func UUID4(as string) (string, error) {
 	if as == "" {
 		return uuid.NewString(), nil
 	}
-	return given(as)
+	return checkID(as)
 }
 
 // UUID7 returns the UUID in lower case that as is, and one of now where as is "": later ones
@@ -36,10 +36,10 @@ func UUID7(as string) (string, error) {
 		id, err := uuid.NewV7()
 		return id.String(), err
 	}
-	return given(as)
+	return checkID(as)
 }
 
-func given(as string) (string, error) {
+func checkID(as string) (string, error) {
 	if !lowerUUID().MatchString(as) {
 		return "", errNotUUID
 	}

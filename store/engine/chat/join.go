@@ -31,9 +31,9 @@ func (e *Entry) isBroken() bool {
 	return e.Reason != nil && e.Reason.Kind == model.ReasonChainBroken
 }
 
-// pieces returns the entries of the path and those of each piece of a broken chain, the way to its
+// chainPieces returns the entries of the path and those of each piece of a broken chain, the way to its
 // last one, in the order in which they were recorded. n counts the pieces, 1 for a whole chain.
-func (s *Session) pieces() (entries []*Entry, n int) {
+func (s *Session) chainPieces() (entries []*Entry, n int) {
 	root, last := make([]int, len(s.Entries)), map[int]int{}
 	for i := range s.Entries {
 		if root[i] = i; !s.Entries[i].isBroken() {
@@ -45,11 +45,11 @@ func (s *Session) pieces() (entries []*Entry, n int) {
 		last[root[i]] = i
 	}
 	on := make([]bool, len(s.Entries))
-	for _, i := range s.path(s.Head) {
+	for _, i := range s.pathTo(s.Head) {
 		on[i] = true
 	}
 	for _, leaf := range last {
-		for _, i := range s.path(leaf) {
+		for _, i := range s.pathTo(leaf) {
 			on[i] = on[i] || s.Entries[i].isBroken()
 		}
 	}
@@ -61,26 +61,26 @@ func (s *Session) pieces() (entries []*Entry, n int) {
 	return entries, len(last) + 1
 }
 
-// joins reports whether the chain to the head is broken, so that a join has more than it.
-func (s *Session) joins() bool {
+// needsJoin reports whether the chain to the head is broken, so that a join has more than it.
+func (s *Session) needsJoin() bool {
 	if s.Head < 0 {
 		return false
 	}
-	_, n := s.pieces()
+	_, n := s.chainPieces()
 	return n > 1
 }
 
-// join plans a session of all pieces of a broken chain.
-func (s *Store) join(in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+// planJoin plans a session of all pieces of a broken chain.
+func (s *Store) planJoin(in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	joiner, ok := s.format.(Joiner)
 	if !ok {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: "sessions of " + s.agent.Framework + " are not joined: fork from a snapshot"}
 	}
 	one := before.Own.(*Session)
-	if one.Head < 0 || !one.joins() {
+	if one.Head < 0 || !one.needsJoin() {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: "there is nothing to join: its chain is in one piece; fork from a snapshot"}
 	}
-	entries, n := one.pieces()
+	entries, n := one.chainPieces()
 	to := entries[len(entries)-1]
 	at := one.At(to.ID)
 	if c.Ref.ID != "" && c.Ref.ID != to.ID {
@@ -89,7 +89,7 @@ func (s *Store) join(in engine.In, before *engine.Log, c model.Change) (*engine.
 	if err := one.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	return s.makes(in, before, at, c, func(cut Cut) (*Fork, error) {
+	return s.planSession(in, before, at, c, func(cut Cut) (*Fork, error) {
 		made, err := joiner.Join(cut, entries)
 		if err != nil {
 			return nil, err
@@ -102,8 +102,8 @@ func (s *Store) join(in engine.In, before *engine.Log, c model.Change) (*engine.
 	})
 }
 
-// makes plans a new session that ends with an entry: fork makes its files.
-func (s *Store) makes(in engine.In, before *engine.Log, at int, c model.Change, fork func(Cut) (*Fork, error)) (*engine.Move, error) {
+// planSession plans a new session that ends with an entry: fork makes its files.
+func (s *Store) planSession(in engine.In, before *engine.Log, at int, c model.Change, fork func(Cut) (*Fork, error)) (*engine.Move, error) {
 	one := before.Own.(*Session)
 	to := &one.Entries[at]
 	id, err := s.format.(Forker).NewID(c.As)
@@ -119,7 +119,7 @@ func (s *Store) makes(in engine.In, before *engine.Log, at int, c model.Change, 
 			return nil, store.ErrSessionExists
 		}
 	}
-	place := s.place(made.Spot)
+	place := s.enginePlace(made.Spot)
 	m := &engine.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made.Calls}
 	if before.Busy != "" {
 		m.Hazards = append(m.Hazards, before.Busy+"; its files are not touched, and the fork holds what they had")

@@ -7,12 +7,12 @@ type joined struct {
 	messages int
 }
 
-// text appends texts.
-func (j *joined) text(list ...string) {
+// addText appends texts.
+func (j *joined) addText(list ...string) {
 	for _, text := range list {
 		j.data = append(j.data, text...)
 	}
 }
 
-// bytes appends bytes.
-func (j *joined) bytes(data []byte) { j.data = append(j.data, data...) }
+// addBytes appends bytes.
+func (j *joined) addBytes(data []byte) { j.data = append(j.data, data...) }

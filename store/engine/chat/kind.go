@@ -260,7 +260,7 @@ type signed struct {
 
 // isStorage asks the first files of a folder whether it has sessions. The beginning of each is read once.
 func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) {
-	s, err := a.open(r, nil)
+	s, err := a.openRoot(r, nil)
 	if err != nil {
 		return said, ctx.Err()
 	}
@@ -314,11 +314,11 @@ func (s *Store) samples(ctx context.Context, in engine.In) ([]Spot, error) {
 	if err != nil || s.storage.Way == "." && s.only == "" {
 		return list, err
 	}
-	meant := slices.DeleteFunc(slices.Clone(list), func(at Spot) bool { return !s.means(&at) })
+	meant := slices.DeleteFunc(slices.Clone(list), func(at Spot) bool { return !s.isSpotMeant(&at) })
 	if len(meant) > 0 {
 		return meant, nil
 	}
-	return s.meant(ctx, in, nil)
+	return s.openedSpots(ctx, in, nil)
 }
 
 // few is a tree that lists no more than the first names of each folder, and no more than the

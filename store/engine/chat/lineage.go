@@ -74,10 +74,10 @@ func (l *Lineage) Way(to int) (list []int) {
 	return list
 }
 
-// Left marks the entries of a session that an agent stepped back from. It recognises a step back by a record
+// MarkLeft marks the entries of a session that an agent stepped back from. It recognises a step back by a record
 // that does not follow the message recorded before it. entry has the entry of each message, and recorded
 // returns the time of a record; false for a record that does not count.
-func (l *Lineage) Left(s *Session, entry []int, recorded func(i int) (at time.Time, counts bool)) {
+func (l *Lineage) MarkLeft(s *Session, entry []int, recorded func(i int) (at time.Time, counts bool)) {
 	last := -1
 	for i := range l.up {
 		at, counts := recorded(i)
@@ -85,17 +85,17 @@ func (l *Lineage) Left(s *Session, entry []int, recorded func(i int) (at time.Ti
 			continue
 		}
 		if next, _ := l.Before(i); last >= 0 && next != last && l.up[i] != Missing {
-			l.leave(s, entry, last, i, next, at)
+			l.leavePath(s, entry, last, i, next, at)
 		}
 		last = l.last[i]
 	}
 }
 
-// leave marks the messages on the path to last, without the messages on the path to record. next is the
+// leavePath marks the messages on the path to last, without the messages on the path to record. next is the
 // message before record.
-func (l *Lineage) leave(s *Session, entry []int, last, record, next int, at time.Time) {
+func (l *Lineage) leavePath(s *Session, entry []int, last, record, next int, at time.Time) {
 	on := map[int]bool{record: true}
-	for m := next; m >= 0 && !on[m]; m = l.step(m) {
+	for m := next; m >= 0 && !on[m]; m = l.messageBefore(m) {
 		if m == last {
 			return // it goes on
 		}
@@ -105,14 +105,14 @@ func (l *Lineage) leave(s *Session, entry []int, last, record, next int, at time
 	if next >= 0 {
 		why.TargetID, why.TargetIndex = s.Entries[entry[next]].ID, entry[next]
 	}
-	for m := last; m >= 0 && !on[m]; m = l.step(m) {
+	for m := last; m >= 0 && !on[m]; m = l.messageBefore(m) {
 		on[m] = true
 		s.Entries[entry[m]].Reason = why
 	}
 }
 
-// step returns the message before message i, or -1 at the first message and after too many steps.
-func (l *Lineage) step(i int) int {
+// messageBefore returns the message before message i, or -1 at the first message and after too many steps.
+func (l *Lineage) messageBefore(i int) int {
 	if l.steps++; l.steps > mostSteps {
 		return -1
 	}

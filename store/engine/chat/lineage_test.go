@@ -56,7 +56,7 @@ func TestLineage(t *testing.T) {
 		if way := l.Way(len(c.up) - 1); !slices.Equal(way, c.way) {
 			t.Errorf("%s %v: the way is %v, want %v", c.says, c.up, way, c.way)
 		}
-		l.Left(s, entry, func(int) (time.Time, bool) { return time.Unix(1, 0), true })
+		l.MarkLeft(s, entry, func(int) (time.Time, bool) { return time.Unix(1, 0), true })
 		var left []string
 		for _, e := range s.Entries {
 			if e.Reason != nil && e.Reason.Kind == model.ReasonRestore {

@@ -148,9 +148,9 @@ const (
 // ErrLineTooLong: a line is longer than is read.
 var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
 
-// recall stamps a file, and returns the file as it was read last, nil if it was not. same reports that it has not
+// recallFile stamps a file, and returns the file as it was read last, nil if it was not. same reports that it has not
 // changed since.
-func (l *Lines[R]) recall(in engine.In, name string) (at tree.Stamp, was *File[R], same bool, err error) {
+func (l *Lines[R]) recallFile(in engine.In, name string) (at tree.Stamp, was *File[R], same bool, err error) {
 	if at, err = in.Stamp(name); err == nil && at.Kind == files.Nothing {
 		err = fs.ErrNotExist
 	}
@@ -162,7 +162,7 @@ func (l *Lines[R]) recall(in engine.In, name string) (at tree.Stamp, was *File[R
 
 // Read reads a file, or only its new lines. The errors are those of tree.Tree.
 func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R], error) {
-	at, was, same, err := l.recall(in, name)
+	at, was, same, err := l.recallFile(in, name)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R
 		return nil, err
 	}
 	if at.Size > smallFile { // a small one is read again sooner than it is held
-		l.remember(now)
+		l.rememberFile(now)
 	}
 	return now, nil
 }
@@ -196,7 +196,7 @@ func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R
 // ReadWhole reads a file that is one record, on however many lines. It returns the errors of tree.Tree, and
 // ErrLineTooLong.
 func (l *Lines[R]) ReadWhole(in engine.In, name string) (*File[R], error) {
-	at, was, same, err := l.recall(in, name)
+	at, was, same, err := l.recallFile(in, name)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (l *Lines[R]) ReadWhole(in engine.In, name string) (*File[R], error) {
 	} else if now.Size > 0 {
 		now.damage = []damage{{line: 1, err: err}}
 	}
-	l.remember(now)
+	l.rememberFile(now)
 	return now, nil
 }
 
@@ -232,7 +232,7 @@ func (f *File[R]) goesOnIn(file io.ReaderAt, at tree.Stamp) bool {
 	return (err == nil || errors.Is(err, io.EOF)) && bytes.Equal(print, f.print)
 }
 
-func (l *Lines[R]) remember(f *File[R]) {
+func (l *Lines[R]) rememberFile(f *File[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if was := l.known[f.Name]; was != nil {
@@ -295,7 +295,7 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 				spare = nil // it is let go of when its lines are decoded
 			}
 		}
-		decoding.Go(func() { l.decode(f, text, at) })
+		decoding.Go(func() { l.decodeLines(f, text, at) })
 	}
 	decoding.Wait()
 	f.Size = from + int64(len(buf))
@@ -332,8 +332,8 @@ func (l *Lines[R]) looksFor(raw []byte) bool { return len(raw) > 0 && (l.Only ==
 // trimLine takes off the end of a line, and white space before it.
 func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
 
-// decode decodes whole lines, several at once. at is where the text is in the file.
-func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
+// decodeLines decodes whole lines, several at once. at is where the text is in the file.
+func (l *Lines[R]) decodeLines(f *File[R], text []byte, at int64) {
 	piece := Line{Span: Span{at, int64(len(text))}, Raw: text}
 	size := len(text)
 	lines := make([]Line, 0, bytes.Count(text, []byte("\n")))
@@ -387,14 +387,14 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 			f.Records = append(f.Records, made[i])
 			continue
 		}
-		kept, first := l.whole(&lines[i]), &lines[i]
+		kept, first := l.salvageWhole(&lines[i]), &lines[i]
 		why := failed[i]
 		if len(kept) == 0 {
 			until := i + 1
 			for until < len(lines) && failed[until] != nil {
 				until++
 			}
-			if joined, last := l.joined(&piece, lines[i:until]); last >= 0 {
+			if joined, last := l.salvageJoined(&piece, lines[i:until]); last >= 0 {
 				kept, i = joined, i+last
 				why = fmt.Errorf("it has line breaks that are not escaped, and goes on to line %d", lines[i].Number)
 			}
@@ -472,7 +472,7 @@ func Raw(t tree.Tree, name string, spans []Span) ([][]byte, error) {
 	list, err := Bytes(t, name, spans)
 	for i, raw := range list {
 		if bytes.IndexByte(raw, '\n') >= 0 && !jsontape.Valid(raw) { // one that was put together
-			list[i] = escaped(raw)
+			list[i] = escapeControls(raw)
 		}
 	}
 	return list, err

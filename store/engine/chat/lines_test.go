@@ -369,12 +369,12 @@ func TestLines_cancelled(t *testing.T) {
 func TestLines_remembersFew(t *testing.T) {
 	var l Lines[kept]
 	for n := range 100 {
-		l.remember(&File[kept]{Name: fmt.Sprint(n), Records: make([]Record[kept], mostLines/10)})
+		l.rememberFile(&File[kept]{Name: fmt.Sprint(n), Records: make([]Record[kept], mostLines/10)})
 		if l.lines > mostLines {
 			t.Fatalf("%d lines are remembered", l.lines)
 		}
 	}
-	l.remember(&File[kept]{Name: "99", Records: make([]Record[kept], 1)})
+	l.rememberFile(&File[kept]{Name: "99", Records: make([]Record[kept], 1)})
 	held := 0
 	for _, f := range l.known {
 		held += len(f.Records)

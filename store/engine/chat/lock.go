@@ -26,11 +26,11 @@ func (s *Store) lockOf(at Spot) string {
 	return name
 }
 
-// lock takes the agent's lock for a write to an existing session. A fork needs no lock: the agent does not
+// lockSession takes the agent's lock for a write to an existing session. A fork needs no lock: the agent does not
 // know its files yet.
-func (s *Store) lock(ctx context.Context, plan model.Plan) (unlock func() error, err error) {
+func (s *Store) lockSession(ctx context.Context, plan model.Plan) (unlock func() error, err error) {
 	unlock = func() error { return nil }
-	at, err := s.find(ctx, plan.Session)
+	at, err := s.findSpot(ctx, plan.Session)
 	if name := s.lockOf(at); err == nil && plan.NewSession == "" && name != "" {
 		return s.storage.Lock(name)
 	}
@@ -40,7 +40,7 @@ func (s *Store) lock(ctx context.Context, plan model.Plan) (unlock func() error,
 // lockFaults tells that a program holds the lock of a session.
 func (s *Store) lockFaults(one *Session) []model.Fault {
 	name := s.lockOf(one.Spot)
-	if name == "" || !s.storage.Held(name) {
+	if name == "" || !s.storage.IsHeld(name) {
 		return nil
 	}
 	return []model.Fault{{

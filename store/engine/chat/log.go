@@ -19,13 +19,13 @@ type Marker interface {
 	Mark(ctx context.Context, at Spot) (string, error)
 }
 
-// place returns the place of a session for the engine.
-func (s *Store) place(at Spot) engine.Place {
+// enginePlace returns the place of a session for the engine.
+func (s *Store) enginePlace(at Spot) engine.Place {
 	return engine.Place{Session: at.Name(), ID: at.ID, Own: at}
 }
 
-// decode reads a session, and returns a session without entries if its file does not exist.
-func (s *Store) decode(ctx context.Context, in engine.In, at Spot) (*Session, error) {
+// decodeSession reads a session, and returns a session without entries if its file does not exist.
+func (s *Store) decodeSession(ctx context.Context, in engine.In, at Spot) (*Session, error) {
 	one, err := s.format.Read(ctx, in, at)
 	if errors.Is(err, fs.ErrNotExist) {
 		one, err = &Session{Spot: at, Head: -1}, nil
@@ -34,19 +34,19 @@ func (s *Store) decode(ctx context.Context, in engine.In, at Spot) (*Session, er
 		return nil, err
 	}
 	one.agent, one.dir = s.agent, s.folder
-	one.finish()
+	one.finishEntries()
 	return one, nil
 }
 
-// read returns the log of a session, and notes for the list what a large one tells.
-func (s *Store) read(ctx context.Context, in engine.In, place engine.Place, _ string) (*engine.Log, error) {
+// readLog returns the log of a session, and notes for the list what a large one tells.
+func (s *Store) readLog(ctx context.Context, in engine.In, place engine.Place, _ string) (*engine.Log, error) {
 	at := place.Own.(Spot)
-	look, _ := at.stamp(in) // of what is not there nothing is remembered
-	one, err := s.decode(ctx, in, at)
+	look, _ := at.latestStamp(in) // of what is not there nothing is remembered
+	one, err := s.decodeSession(ctx, in, at)
 	if err != nil {
 		return nil, err
 	}
-	log := one.log(in, place)
+	log := one.engineLog(in, place)
 	if len(log.Rows) == 0 {
 		switch err := s.isThere(ctx, in, at); {
 		case err == nil:
@@ -55,16 +55,16 @@ func (s *Store) read(ctx context.Context, in engine.In, place engine.Place, _ st
 			return nil, err
 		}
 	}
-	s.remember(in, look, one)
+	s.rememberLarge(in, look, one)
 	return log, nil
 }
 
-// log returns the session as the engine has it.
-func (s *Session) log(in engine.In, at engine.Place) *engine.Log {
+// engineLog returns the session as the engine has it.
+func (s *Session) engineLog(in engine.In, at engine.Place) *engine.Log {
 	n := len(s.Entries)
 	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Head: s.Head, Pointed: s.Pointed, Own: s}
 	for i := range s.Entries {
-		log.Rows[i] = s.Entries[i].header(s.Spot.ID)
+		log.Rows[i] = s.Entries[i].newHeader(s.Spot.ID)
 		if row := &log.Rows[i]; s.Head < 0 { // no entry is resumed, whichever is the last
 			row.Orphaned = true
 			if s.Pointed || row.Reason == nil { // a pointer names nothing, or what is not there
@@ -73,8 +73,8 @@ func (s *Session) log(in engine.In, at engine.Place) *engine.Log {
 		}
 		log.Files[i] = cmp.Or(s.Entries[i].File, at.Session)
 	}
-	for _, part := range append([]Spot{s.Spot}, s.Spot.more()...) {
-		if look, err := part.stamp(in); err == nil && look.Kind != files.Nothing {
+	for _, part := range append([]Spot{s.Spot}, s.Spot.otherFiles()...) {
+		if look, err := part.latestStamp(in); err == nil && look.Kind != files.Nothing {
 			log.Written = append(log.Written, engine.Written{Name: part.File, At: look.Modified})
 		}
 	}
@@ -87,8 +87,8 @@ const (
 	eventModel = "after model"
 )
 
-// header returns the header of an entry.
-func (e *Entry) header(session string) model.Header {
+// newHeader returns the header of an entry.
+func (e *Entry) newHeader(session string) model.Header {
 	h := model.Header{ID: e.ID, ParentID: e.Parent, SessionID: session, CreatedAt: e.At, TurnIndex: model.TurnUnknown, Title: e.Title, Marks: e.Marks, Reason: e.Reason}
 	if e.Turn > 0 {
 		h.TurnIndex = e.Turn - 1
@@ -115,20 +115,20 @@ func (e *Entry) header(session string) model.Header {
 	return h
 }
 
-// move plans a change.
-func (s *Store) move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+// planMove plans a change.
+func (s *Store) planMove(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	at := before.At(c.Ref.ID)
 	switch {
 	case c.Op == model.OpFork && c.Join:
-		return s.join(in, before, c)
+		return s.planJoin(in, before, c)
 	case c.Op == model.OpRestore:
-		return s.restore(in, before, at, c)
+		return s.planRestore(in, before, at, c)
 	}
-	return s.fork(in, before, at, c)
+	return s.planFork(in, before, at, c)
 }
 
-// next describes how the agent continues a session after a plan.
-func (s *Store) next(_ context.Context, _ engine.In, _, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
+// predictNext describes how the agent continues a session after a plan.
+func (s *Store) predictNext(_ context.Context, _ engine.In, _, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
 	one := after.Own.(*Session)
 	if m != nil {
 		next.Calls = one.noteLost(m.Own.([]model.Resume))
@@ -141,12 +141,12 @@ func (s *Store) next(_ context.Context, _ engine.In, _, after *engine.Log, m *en
 	return next, nil
 }
 
-// faults returns the faults of a session: of its files, and of its lineage as far as that matters.
-func (s *Store) faults(log *engine.Log) (list []model.Fault) {
+// sessionFaults returns the faults of a session: of its files, and of its lineage as far as that matters.
+func (s *Store) sessionFaults(log *engine.Log) (list []model.Fault) {
 	one := log.Own.(*Session)
 	list = append(list, one.Faults...)
 	_, joiner := s.format.(Joiner)
-	joins := joiner && one.joins()
+	joins := joiner && one.needsJoin()
 	list = append(list, s.lockFaults(one)...)
 	for _, f := range model.NewTimeline(log.Rows).Faults() {
 		switch f.Code {

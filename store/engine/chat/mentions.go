@@ -56,26 +56,26 @@ func isPlain(text []byte) bool {
 	return len(text) > 0 && !number
 }
 
-// tells returns the format where the bytes of files tell which states have a text.
-func (s *Store) tells(text []byte) (format Plain, ok bool) {
+// plainFormat returns the format where the bytes of files tell which states have a text.
+func (s *Store) plainFormat(text []byte) (format Plain, ok bool) {
 	format, ok = s.format.(Plain)
 	return format, ok && isPlain(text) && !strings.Contains(own, string(bytes.ToLower(text)))
 }
 
 // Mentions reports whether states of a session may have a text in them, see store.Mentions.
 func (s *Store) Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error) {
-	format, ok := s.tells(text)
+	format, ok := s.plainFormat(text)
 	if !ok {
 		return true, nil
 	}
-	at, err := s.find(ctx, session)
+	at, err := s.findSpot(ctx, session)
 	if err != nil {
 		return true, s.Wrap(err, "search session %q", session)
 	}
 	in := s.storage.In()
 	sources := format.Sources(in, at)
 	for _, file := range sources {
-		if found, err := s.contains(ctx, in.Tree, file, len(text), has); found || err != nil {
+		if found, err := s.fileContains(ctx, in.Tree, file, len(text), has); found || err != nil {
 			return true, s.Wrap(err, "search session %q", session)
 		}
 	}
@@ -85,8 +85,8 @@ func (s *Store) Mentions(ctx context.Context, session string, text []byte, has f
 // searchedAtOnce is how much of a file is in memory at a time.
 const searchedAtOnce = 1 << 20
 
-// contains reports whether a file has in it what has finds, a text of so many bytes.
-func (s *Store) contains(ctx context.Context, t tree.Tree, file string, size int, has func([]byte) bool) (bool, error) {
+// fileContains reports whether a file has in it what has finds, a text of so many bytes.
+func (s *Store) fileContains(ctx context.Context, t tree.Tree, file string, size int, has func([]byte) bool) (bool, error) {
 	f, err := t.OpenFile(file)
 	if err != nil {
 		return false, err

@@ -32,7 +32,7 @@ func TestContains(t *testing.T) {
 		copy(whole[at:], "Needle")
 		in := engine.In{Tree: tree.Overlay(nil, tree.Steps{{Name: "f", Data: whole}}, nil), Memo: tree.NewMemo(&files.Memory{})}
 		for needle, want := range map[string]bool{"Needle": true, "needle": false, "absent": false} {
-			if found, err := new(Store).contains(t.Context(), in.Tree, "f", len(needle), has(needle)); found != want || err != nil {
+			if found, err := new(Store).fileContains(t.Context(), in.Tree, "f", len(needle), has(needle)); found != want || err != nil {
 				t.Errorf("at %d, %q: %t, %v", at, needle, found, err)
 			}
 		}

@@ -45,9 +45,9 @@ type Block struct {
 	Inferred string
 }
 
-// Exited notes of a result that its text gives an exit code which is not zero. told finds the code
+// NoteExit notes of a result that its text gives an exit code which is not zero. told finds the code
 // where the agent writes it: at the beginning of the text, or at its end.
-func (b *Block) Exited(told *regexp.Regexp) {
+func (b *Block) NoteExit(told *regexp.Regexp) {
 	const most = 512
 	text := b.Body
 	if len(text) > 2*most {
@@ -76,52 +76,52 @@ func (m *Message) AppendJSON(dst []byte) []byte {
 
 // writeJSON writes what AppendJSON appends.
 func (m *Message) writeJSON(to *joined) {
-	to.text(`{"role":"`, m.Role.String(), `","content":[`)
+	to.addText(`{"role":"`, m.Role.String(), `","content":[`)
 	for i := range m.Blocks {
 		if i > 0 {
-			to.text(`,`)
+			to.addText(`,`)
 		}
 		m.Blocks[i].writeJSON(to)
 	}
-	to.text(`]`)
+	to.addText(`]`)
 	writeMember(to, "id", m.ID)
 	writeMember(to, "model", m.Model)
 	if u := m.Usage; u.Counted {
-		to.text(`,"usage":{"inputTokens":`, number(u.Input), `,"outputTokens":`, number(u.Output), `,"totalTokens":`, number(u.Input+u.Output),
-			`,"cacheReadInputTokens":`, number(u.CacheRead), `,"cacheWriteInputTokens":`, number(u.CacheWrite), `}`)
+		to.addText(`,"usage":{"inputTokens":`, formatNumber(u.Input), `,"outputTokens":`, formatNumber(u.Output), `,"totalTokens":`, formatNumber(u.Input+u.Output),
+			`,"cacheReadInputTokens":`, formatNumber(u.CacheRead), `,"cacheWriteInputTokens":`, formatNumber(u.CacheWrite), `}`)
 	}
 	if m.Usage.Milliseconds > 0 {
-		to.text(`,"metadata":{"metrics":{"latencyMs":`, number(m.Usage.Milliseconds), `}}`)
+		to.addText(`,"metadata":{"metrics":{"latencyMs":`, formatNumber(m.Usage.Milliseconds), `}}`)
 	}
 	if m.Usage.Priced {
-		to.text(`,"cost":`, number(m.Usage.Cost))
+		to.addText(`,"cost":`, formatNumber(m.Usage.Cost))
 	}
 	for i, raw := range m.Raw {
 		switch {
 		case i > 0:
-			to.text(`,`)
+			to.addText(`,`)
 		case len(m.Raw) > 1:
-			to.text(`,"raw":[`)
+			to.addText(`,"raw":[`)
 		default:
-			to.text(`,"raw":`)
+			to.addText(`,"raw":`)
 		}
-		to.bytes(raw)
+		to.addBytes(raw)
 	}
 	if len(m.Raw) > 1 {
-		to.text(`]`)
+		to.addText(`]`)
 	}
-	to.text(`}`)
+	to.addText(`}`)
 }
 
 func writeMember(to *joined, key, text string) {
 	if text != "" {
-		to.text(`,"`, key, `":`, quoted(text))
+		to.addText(`,"`, key, `":`, quoteJSON(text))
 	}
 }
 
-func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quoteJSON(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
-func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+func formatNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func (b *Block) writeJSON(to *joined) {
 	body := b.Body
@@ -130,37 +130,37 @@ func (b *Block) writeJSON(to *joined) {
 	}
 	switch b.Kind {
 	case conversation.Text:
-		to.text(`{"text":`)
-		to.bytes(body)
-		to.text(`}`)
+		to.addText(`{"text":`)
+		to.addBytes(body)
+		to.addText(`}`)
 	case conversation.Context:
-		to.text(`{"context":{"type":`, quoted(b.ID))
+		to.addText(`{"context":{"type":`, quoteJSON(b.ID))
 		writeMember(to, "name", b.Name)
-		to.text(`,"text":`)
-		to.bytes(body)
-		to.text(`}}`)
+		to.addText(`,"text":`)
+		to.addBytes(body)
+		to.addText(`}}`)
 	case conversation.Reasoning:
-		to.text(`{"reasoning":{"text":`)
-		to.bytes(body)
-		to.text(`}}`)
+		to.addText(`{"reasoning":{"text":`)
+		to.addBytes(body)
+		to.addText(`}}`)
 	case conversation.ToolCall:
-		to.text(`{"toolUse":{"toolUseId":`, quoted(b.ID), `,"name":`, quoted(b.Name), `,"input":`)
-		to.bytes(body)
-		to.text(`}}`)
+		to.addText(`{"toolUse":{"toolUseId":`, quoteJSON(b.ID), `,"name":`, quoteJSON(b.Name), `,"input":`)
+		to.addBytes(body)
+		to.addText(`}}`)
 	case conversation.ToolResult:
-		to.text(`{"toolResult":{"toolUseId":`, quoted(b.ID))
+		to.addText(`{"toolResult":{"toolUseId":`, quoteJSON(b.ID))
 		writeMember(to, "name", b.Name)
 		status := "success"
 		if b.Failed {
 			status = "error"
 		}
-		to.text(`,"status":"`, status, `","content":`)
+		to.addText(`,"status":"`, status, `","content":`)
 		writeResult(to, body)
-		to.text(`}}`)
+		to.addText(`}}`)
 	default:
-		to.text(`{"json":`)
-		to.bytes(body)
-		to.text(`}`)
+		to.addText(`{"json":`)
+		to.addBytes(body)
+		to.addText(`}`)
 	}
 }
 
@@ -174,9 +174,9 @@ func writeResult(to *joined, body []byte) {
 	case '"':
 		before = `[{"text":`
 	}
-	to.text(before)
-	to.bytes(body)
-	to.text(after)
+	to.addText(before)
+	to.addBytes(body)
+	to.addText(after)
 }
 
 const (
@@ -210,11 +210,11 @@ type Result struct {
 	Inferred bool
 }
 
-// Said returns the part of the message that a timeline shows.
-func (m *Message) Said() Said {
+// Summarise returns the part of the message that a timeline shows.
+func (m *Message) Summarise() Said {
 	s := Said{Role: m.Role}
 	if m.Role == User {
-		s.Words, s.By = m.typed()
+		s.Words, s.By = m.typedWords()
 	}
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
@@ -235,17 +235,17 @@ func (m *Message) Said() Said {
 		}
 	}
 	if s.Words == "" && len(s.Calls)+len(s.Results) == 0 {
-		s.Words = m.label()
+		s.Words = m.blockLabel()
 	}
 	return s
 }
 
-// typed returns the words of the message that a person typed, on one line.
-func (m *Message) typed() (words string, by conversation.Typed) {
+// typedWords returns the words of the message that a person typed, on one line.
+func (m *Message) typedWords() (words string, by conversation.Typed) {
 	words, by = conversation.FirstTyped(func(yield func(string) bool) {
 		for i := range m.Blocks {
 			b := &m.Blocks[i]
-			if b.Kind == conversation.Text && len(b.Body) > 0 && b.Body[0] == '"' && !yield(beginning(b.Body)) {
+			if b.Kind == conversation.Text && len(b.Body) > 0 && b.Body[0] == '"' && !yield(stringHead(b.Body)) {
 				return
 			}
 		}
@@ -253,8 +253,8 @@ func (m *Message) typed() (words string, by conversation.Typed) {
 	return conversation.Cut(conversation.OneLine(conversation.Cut(words, 4*mostTitle)), mostTitle), by
 }
 
-// beginning returns a JSON string, cut where it is long enough to tell the words that a person typed.
-func beginning(body []byte) string {
+// stringHead returns a JSON string, cut where it is long enough to tell the words that a person typed.
+func stringHead(body []byte) string {
 	const enough = 1 << 20
 	if len(body) > enough {
 		return string(jsontape.Prefix(body, enough).AppendText(nil, 0, enough))
@@ -262,9 +262,9 @@ func beginning(body []byte) string {
 	return jsontape.Unquote(body)
 }
 
-// label describes a message without words: by the model's thought, by the agent's system text, or by the kind
+// blockLabel describes a message without words: by the model's thought, by the agent's system text, or by the kind
 // of the first block. Where Hindcast does not know the kind, label uses the agent's word: "image".
-func (m *Message) label() string {
+func (m *Message) blockLabel() string {
 	if len(m.Blocks) == 0 {
 		return ""
 	}

@@ -50,7 +50,7 @@ func TestSaid_Title(t *testing.T) {
 		{"one of two failed", []Block{result("bash", `"done"`, false), result("read", `"no"`, true)}, "bash ok, read: no", true},
 	} {
 		m := Message{Role: Assistant, Blocks: c.blocks}
-		said := m.Said()
+		said := m.Summarise()
 		title, failed := said.Title(map[string]string{"c-bash": "bash", "c-read": "read"})
 		if title != c.want || failed != c.failed {
 			t.Errorf("%s: %q, failed %t, want %q, %t", c.name, title, failed, c.want, c.failed)
@@ -112,7 +112,7 @@ func TestMeta_json(t *testing.T) {
 		`{"model":"m"}`: {Model: "m"},
 		`{"cwd":"/w\"","gitBranch":"b","gitCommit":"c","version":"v","mode":"x"}`: {Dir: `/w"`, Branch: "b", Commit: "c", Version: "v", Mode: "x"},
 	} {
-		if got := m.json(); got != want || !json.Valid([]byte(got)) {
+		if got := m.encodeJSON(); got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%+v is %s, want %s", m, got, want)
 		}
 	}

@@ -126,7 +126,7 @@ func End(t tree.Tree, file string, size int64) (end []byte, err error) {
 	}
 	defer f.Close() // it was only read
 	size = min(size, at.Size)
-	err = lend(f, at.Size-size, int(size), func(text []byte) error {
+	err = lendBytes(f, at.Size-size, int(size), func(text []byte) error {
 		end = bytes.Clone(text)
 		return nil
 	})
@@ -136,8 +136,8 @@ func End(t tree.Tree, file string, size int64) (end []byte, err error) {
 // buffers are for pieces: most files are shorter than what is asked of them.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// lend calls read with at most size bytes of a file, from an offset on.
-func lend(f io.ReaderAt, at int64, size int, read func(text []byte) error) error {
+// lendBytes calls read with at most size bytes of a file, from an offset on.
+func lendBytes(f io.ReaderAt, at int64, size int, read func(text []byte) error) error {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	*buf = slices.Grow((*buf)[:0], size)
@@ -201,35 +201,35 @@ func EndLines(t tree.Tree, file string, enough func(head [][]byte) bool, read fu
 		}
 	}
 	left := most - len(head)
-	return lend(f, at.Size-int64(left), left, func(last []byte) error {
+	return lendBytes(f, at.Size-int64(left), left, func(last []byte) error {
 		lines := bytes.Split(last, []byte("\n"))
 		read(headLines(head), lines[1:max(1, len(lines)-1)])
 		return nil
 	})
 }
 
-// spots returns where the sessions are, each of another id.
-func (s *Store) spots(ctx context.Context, in engine.In) ([]Spot, error) {
+// listSpots returns where the sessions are, each of another id.
+func (s *Store) listSpots(ctx context.Context, in engine.In) ([]Spot, error) {
 	list, err := s.format.Spots(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := s.format.(Identifier); ok && slices.ContainsFunc(list, func(at Spot) bool { return !at.Named }) {
-		release := hold(in, list)
-		err := Parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) })
+		release := holdFolders(in, list)
+		err := Parallel(ctx, len(list), func(i int) { s.identifySpot(in, &list[i]) })
 		if release(); err != nil {
 			return nil, err
 		}
 	}
-	byID := distinct(list)
+	byID := makeDistinct(list)
 	if s.storage.Way != "." || s.only != "" {
-		if list, err = s.meant(ctx, in, list); err != nil {
+		if list, err = s.openedSpots(ctx, in, list); err != nil {
 			return nil, err
 		}
 		for i := range list { // of others of the same id none may be meant
 			list[i].ID = strings.ReplaceAll(list[i].ID, again, "")
 		}
-		byID = distinct(list)
+		byID = makeDistinct(list)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,8 +240,8 @@ func (s *Store) spots(ctx context.Context, in engine.In) ([]Spot, error) {
 // again is the mark of a session whose id another one has, too.
 const again = "'"
 
-// distinct puts marks behind ids that other spots have, and returns where each id is.
-func distinct(list []Spot) (byID map[string]int) {
+// makeDistinct puts marks behind ids that other spots have, and returns where each id is.
+func makeDistinct(list []Spot) (byID map[string]int) {
 	byID = make(map[string]int, len(list))
 	for i := range list {
 		id := list[i].ID
@@ -256,9 +256,9 @@ func distinct(list []Spot) (byID map[string]int) {
 	return byID
 }
 
-// identify fills in the agent's own id of a session whose file name does not have it. It reports whether the
+// identifySpot fills in the agent's own id of a session whose file name does not have it. It reports whether the
 // file has it.
-func (s *Store) identify(in engine.In, at *Spot) bool {
+func (s *Store) identifySpot(in engine.In, at *Spot) bool {
 	who, ok := s.format.(Identifier)
 	if !ok || at.Named {
 		return false
@@ -289,17 +289,17 @@ type Several interface {
 	ReadOpened(ctx context.Context, in engine.In, file string) ([]Spot, error)
 }
 
-// meant returns the sessions in the folder or file that was opened, their sub-agents, and the sessions that
+// openedSpots returns the sessions in the folder or file that was opened, their sub-agents, and the sessions that
 // this store has made since.
-func (s *Store) meant(ctx context.Context, in engine.In, list []Spot) ([]Spot, error) {
+func (s *Store) openedSpots(ctx context.Context, in engine.In, list []Spot) ([]Spot, error) {
 	meant := make(map[string]bool, len(list))
 	for _, at := range list {
-		if s.means(&at) {
+		if s.isSpotMeant(&at) {
 			meant[at.ID] = true
 		}
 	}
 	if s.only != "" && len(meant) == 0 { // it lies where the agent keeps none, or has another name
-		alone, err := s.alone(ctx, in, path.Join(s.storage.Way, s.only))
+		alone, err := s.spotsInFile(ctx, in, path.Join(s.storage.Way, s.only))
 		return append(alone, slices.DeleteFunc(list, func(at Spot) bool {
 			_, made := s.made.Load(at.ID)
 			return !made
@@ -312,19 +312,19 @@ func (s *Store) meant(ctx context.Context, in engine.In, list []Spot) ([]Spot, e
 	}), nil
 }
 
-// means reports whether a file of a session was opened, or its folder.
-func (s *Store) means(at *Spot) bool {
+// isSpotMeant reports whether a file of a session was opened, or its folder.
+func (s *Store) isSpotMeant(at *Spot) bool {
 	return s.isMeant(at.File) || slices.ContainsFunc(at.More, s.isMeant)
 }
 
-// alone returns the sessions of a file, recognised by its beginning; no sessions if the file is not the
+// spotsInFile returns the sessions of a file, recognised by its beginning; no sessions if the file is not the
 // agent's.
-func (s *Store) alone(ctx context.Context, in engine.In, file string) (list []Spot, err error) {
+func (s *Store) spotsInFile(ctx context.Context, in engine.In, file string) (list []Spot, err error) {
 	if several, ok := s.format.(Several); ok {
 		return several.ReadOpened(ctx, in, file)
 	}
 	at := s.format.Spot(file)
-	if !s.identify(in, &at) && !s.signs(in, at) {
+	if !s.identifySpot(in, &at) && !s.signs(in, at) {
 		return nil, nil
 	}
 	return []Spot{at}, nil
@@ -374,43 +374,43 @@ func (s *Store) isMeant(file string) bool {
 	return file == opened || strings.HasPrefix(file, opened+"/") || strings.HasPrefix(file, strings.TrimSuffix(opened, path.Ext(opened))+"/")
 }
 
-// find returns the spot of the session that the port calls id. The error is
+// findSpot returns the spot of the session that the port calls id. The error is
 // model.ErrNoSession.
-func (s *Store) find(ctx context.Context, id string) (Spot, error) {
+func (s *Store) findSpot(ctx context.Context, id string) (Spot, error) {
 	in := s.storage.In()
-	if at, known := s.spot(id); known {
+	if at, known := s.knownSpot(id); known {
 		if now, err := in.Stamp(at.File); err == nil && now.Kind != files.Nothing {
 			return at, nil
 		}
 	}
-	if _, err := s.spots(ctx, in); err != nil {
+	if _, err := s.listSpots(ctx, in); err != nil {
 		return Spot{}, err
 	}
-	if at, known := s.spot(id); known {
+	if at, known := s.knownSpot(id); known {
 		return at, nil
 	}
-	if at, known := s.nested(in, id); known {
+	if at, known := s.findNested(in, id); known {
 		return at, nil
 	}
 	return Spot{}, model.ErrNoSession
 }
 
-// nested returns where a session in the file of another one is, whether it is there or not.
-func (s *Store) nested(in engine.In, id string) (Spot, bool) {
+// findNested returns where a session in the file of another one is, whether it is there or not.
+func (s *Store) findNested(in engine.In, id string) (Spot, bool) {
 	nested, ok := s.format.(Nested)
 	session, name, inside := strings.Cut(id, "/")
 	if !ok || !inside {
 		return Spot{}, false
 	}
-	of, known := s.spot(session)
+	of, known := s.knownSpot(session)
 	at, named := nested.Within(of, name)
 	look, err := in.Stamp(of.File)
 	at.At, at.Size = look.Modified, look.Size
 	return at, known && named && err == nil
 }
 
-// spot returns where a session was when the sessions were listed last.
-func (s *Store) spot(id string) (at Spot, known bool) {
+// knownSpot returns where a session was when the sessions were listed last.
+func (s *Store) knownSpot(id string) (at Spot, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, known := s.byID[id]
@@ -426,8 +426,8 @@ type listed struct {
 	at tree.Stamp
 }
 
-// list yields the infos of the sessions, the newest change first.
-func (s *Store) list(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
+// listSessions yields the infos of the sessions, the newest change first.
+func (s *Store) listSessions(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		if err := s.eachInfo(ctx, in, func(info model.SessionInfo) bool { return yield(info, nil) }); err != nil {
 			yield(model.SessionInfo{}, err)
@@ -439,11 +439,11 @@ func (s *Store) list(ctx context.Context, in engine.In) iter.Seq2[model.SessionI
 const glancesAtOnce = 64
 
 func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.SessionInfo) bool) error {
-	spots, err := s.spots(ctx, in)
+	spots, err := s.listSpots(ctx, in)
 	if err != nil {
 		return err
 	}
-	release := hold(in, spots)
+	release := holdFolders(in, spots)
 	defer release()
 	looks, err := looksAt(ctx, in, spots)
 	if err != nil {
@@ -455,19 +455,19 @@ func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.Ses
 		list = list[len(part):]
 		rows := make([]told, len(part))
 		one := func(i int) listed { return listed{spots[part[i].at], looks[part[i].at]} }
-		if err := Parallel(ctx, len(part), func(i int) { rows[i] = s.tell(ctx, in, one(i)) }); err != nil {
+		if err := Parallel(ctx, len(part), func(i int) { rows[i] = s.memoryOf(ctx, in, one(i)) }); err != nil {
 			return err
 		}
 		for i := range rows {
 			l := one(i)
-			info := s.info(l, &rows[i])
+			info := s.infoOf(l, &rows[i])
 			if part[i].deep == 0 && info.UpdatedAt.UnixNano() < part[i].changed {
 				info.UpdatedAt = time.Unix(0, part[i].changed).UTC()
 			}
 			if !yield(info) {
 				return nil
 			}
-			for child := range s.within(in, l, &rows[i]) {
+			for child := range s.nestedInfos(in, l, &rows[i]) {
 				if !yield(child) {
 					return nil
 				}
@@ -477,26 +477,26 @@ func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.Ses
 	return nil
 }
 
-// within returns the sessions that lie in the file of a listed session and have no file of their own. If that
+// nestedInfos returns the sessions that lie in the file of a listed session and have no file of their own. If that
 // session was read in the meantime, its note lists all of them.
-func (s *Store) within(in engine.In, l listed, t *told) iter.Seq[model.SessionInfo] {
+func (s *Store) nestedInfos(in engine.In, l listed, t *told) iter.Seq[model.SessionInfo] {
 	return func(yield func(model.SessionInfo) bool) {
 		nested, ok := s.format.(Nested)
 		if !ok || l.Part != "" {
 			return
 		}
 		if text, known := in.Memo.Recall(l.Name(), l.at); known && t.snapshots == store.Uncounted {
-			if now, whole := recall(text); whole {
+			if now, whole := parseNote(text); whole {
 				t = &now
 			}
 		}
 		for i := range t.within {
 			child := &t.within[i]
 			at, named := nested.Within(l.Spot, child.name)
-			if _, known := s.spot(at.ID); !named || known { // it has a file of its own
+			if _, known := s.knownSpot(at.ID); !named || known { // it has a file of its own
 				continue
 			}
-			info := s.info(listed{at, l.at}, child)
+			info := s.infoOf(listed{at, l.at}, child)
 			if info.Size = child.rest; !yield(info) {
 				return
 			}
@@ -514,7 +514,7 @@ func looksAt(ctx context.Context, in engine.In, spots []Spot) ([]tree.Stamp, err
 	return looks, Parallel(ctx, len(runs), func(i int) {
 		defer in.Hold(runs[i].dir)()
 		for k := runs[i].from; k < runs[i].to; k++ {
-			looks[k], _ = spots[k].stamp(in)
+			looks[k], _ = spots[k].latestStamp(in)
 		}
 	})
 }
@@ -584,9 +584,9 @@ func byChange(spots []Spot, looks []tree.Stamp) []ranked {
 // mostFolders bounds the folders that are held open at once.
 const mostFolders = 128
 
-// hold keeps the folders with the most sessions open, so that to look at each file takes less
+// holdFolders keeps the folders with the most sessions open, so that to look at each file takes less
 // of the system.
-func hold(in engine.In, spots []Spot) (release func()) {
+func holdFolders(in engine.In, spots []Spot) (release func()) {
 	sessions := map[string]int{}
 	for _, r := range runsOf(spots) {
 		sessions[r.dir] += r.to - r.from
@@ -635,24 +635,24 @@ type told struct {
 	name   string
 }
 
-// tell returns the list's memory of a session, and looks into a session that changed.
-func (s *Store) tell(ctx context.Context, in engine.In, l listed) told {
+// memoryOf returns the list's memory of a session, and looks into a session that changed.
+func (s *Store) memoryOf(ctx context.Context, in engine.In, l listed) told {
 	text, ok := in.Memo.Recall(l.Name(), l.at)
-	t, whole := recall(text)
+	t, whole := parseNote(text)
 	if more := strings.Join(l.More, "\n"); !ok || !whole || t.more != more {
-		if t, ok = s.look(ctx, in, l); ok {
+		if t, ok = s.lookInto(ctx, in, l); ok {
 			t.more = more
 			if of, scattered := s.format.(Scattered); scattered {
 				t.rest = of.Rest(in, l.Spot)
 			}
-			in.Memo.Note(l.Name(), l.at, t.note(nil))
+			in.Memo.Note(l.Name(), l.at, t.appendNote(nil))
 		}
 	}
 	return t
 }
 
-// info returns the list's entry for a session.
-func (s *Store) info(l listed, t *told) model.SessionInfo {
+// infoOf returns the list's entry for a session.
+func (s *Store) infoOf(l listed, t *told) model.SessionInfo {
 	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
 	info.Title, info.Project = t.Title, t.Project
 	if info.Project == "" {
@@ -663,8 +663,8 @@ func (s *Store) info(l listed, t *told) model.SessionInfo {
 	return info
 }
 
-// look reads what the list shows of a session.
-func (s *Store) look(ctx context.Context, in engine.In, l listed) (t told, ok bool) {
+// lookInto reads what the list shows of a session.
+func (s *Store) lookInto(ctx context.Context, in engine.In, l listed) (t told, ok bool) {
 	s.looked.Add(1)
 	defer in.Hold(path.Dir(l.File))()
 	small := l.at.Size <= smallFile
@@ -682,11 +682,11 @@ func (s *Store) look(ctx context.Context, in engine.In, l listed) (t told, ok bo
 		if err == nil && !whole.refused.Load() && (len(log.Rows) > 0 || isThere(in, &l.Spot) == nil) {
 			t = s.toldOf(log)
 			for _, inner := range log.Own.(*Session).Within {
-				child := uncounted(Glance{Title: inner.Title, Project: t.Project})
+				child := fromGlance(Glance{Title: inner.Title, Project: t.Project})
 				if at, named := nested.Within(l.Spot, inner.Name); named {
 					if log, err := s.logOf(ctx, part, at); err == nil {
 						child = s.toldOf(log)
-						child.rest = log.Own.(*Session).size()
+						child.rest = log.Own.(*Session).recordBytes()
 					}
 				}
 				child.name = inner.Name
@@ -696,7 +696,7 @@ func (s *Store) look(ctx context.Context, in engine.In, l listed) (t told, ok bo
 		}
 	}
 	glance, err := s.format.Glance(in, l.Spot)
-	t = uncounted(glance)
+	t = fromGlance(glance)
 	if harm := len(model.Harmful(glance.Faults)); harm > 0 {
 		t.faults = harm
 	}
@@ -705,42 +705,42 @@ func (s *Store) look(ctx context.Context, in engine.In, l listed) (t told, ok bo
 
 // logOf returns the log of a session that is listed.
 func (s *Store) logOf(ctx context.Context, in engine.In, at Spot) (*engine.Log, error) {
-	one, err := s.decode(ctx, in, at)
+	one, err := s.decodeSession(ctx, in, at)
 	if err != nil {
 		return nil, err
 	}
-	return s.files.Teller(ctx)(ctx, in, s.place(at), one.log(in, s.place(at)))
+	return s.files.Teller(ctx)(ctx, in, s.enginePlace(at), one.engineLog(in, s.enginePlace(at)))
 }
 
-// uncounted returns the list's memory of a session after a glance.
-func uncounted(g Glance) told {
+// fromGlance returns the list's memory of a session after a glance.
+func fromGlance(g Glance) told {
 	t := told{Glance: g, snapshots: store.Uncounted, faults: model.FaultsNotCounted}
 	for _, inner := range g.Within {
-		child := uncounted(Glance{Title: inner.Title, Project: g.Project})
+		child := fromGlance(Glance{Title: inner.Title, Project: g.Project})
 		child.name = inner.Name
 		t.within = append(t.within, child)
 	}
 	return t
 }
 
-// remember keeps what a large session that was read tells for the list, where that knows less: a
+// rememberLarge keeps what a large session that was read tells for the list, where that knows less: a
 // title that was set late, and what other sessions are in its file.
-func (s *Store) remember(in engine.In, look tree.Stamp, one *Session) {
+func (s *Store) rememberLarge(in engine.In, look tree.Stamp, one *Session) {
 	at := &one.Spot
 	if at.Part != "" || look.Size <= smallFile {
 		return
 	}
 	text, ok := in.Memo.Recall(at.Name(), look)
-	was, whole := recall(text)
+	was, whole := parseNote(text)
 	if ok && whole && (was.snapshots != store.Uncounted || was.Title == one.Title && len(was.within) == len(one.Within)) {
 		return
 	}
-	now := uncounted(Glance{Title: one.Title, Project: one.Project, Within: one.Within})
+	now := fromGlance(Glance{Title: one.Title, Project: one.Project, Within: one.Within})
 	now.more = strings.Join(at.More, "\n")
 	if of, scattered := s.format.(Scattered); scattered {
 		now.rest = of.Rest(in, *at)
 	}
-	in.Memo.Note(at.Name(), look, now.note(nil))
+	in.Memo.Note(at.Name(), look, now.appendNote(nil))
 }
 
 // smallFiles is a tree whose large files cannot be read. It notes when one was asked for.
@@ -752,7 +752,7 @@ type smallFiles struct {
 // errLarge: the list does not read the whole of such a large file.
 var errLarge = errors.New("the file is large")
 
-func (t *smallFiles) check(name string) error {
+func (t *smallFiles) checkSize(name string) error {
 	at, err := t.Tree.Stamp(name)
 	if err == nil && at.Size > smallFile && at.Kind != files.Directory {
 		t.refused.Store(true)
@@ -763,7 +763,7 @@ func (t *smallFiles) check(name string) error {
 
 // OpenFile implements tree.Tree. The error is errLarge of a large file.
 func (t *smallFiles) OpenFile(name string) (tree.Opened, error) {
-	if err := t.check(name); err != nil {
+	if err := t.checkSize(name); err != nil {
 		return nil, err
 	}
 	return t.Tree.OpenFile(name)
@@ -771,7 +771,7 @@ func (t *smallFiles) OpenFile(name string) (tree.Opened, error) {
 
 // Read implements tree.Tree, as OpenFile does.
 func (t *smallFiles) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
-	if err := t.check(name); err != nil {
+	if err := t.checkSize(name); err != nil {
 		return buf[:0], tree.Stamp{}, err
 	}
 	return t.Tree.Read(name, buf)
@@ -784,12 +784,12 @@ func (s *Store) toldOf(log *engine.Log) (t told) {
 	info.Count(log.Rows)
 	t.Title, t.Project = one.Title, one.Project
 	t.snapshots, t.orphaned, t.head = info.Snapshots, info.Orphaned, info.Head
-	t.faults = len(model.Harmful(s.faults(log)))
+	t.faults = len(model.Harmful(s.sessionFaults(log)))
 	return t
 }
 
-// note appends what is remembered to a text.
-func (t *told) note(text []byte) []byte {
+// appendNote appends what is remembered to a text.
+func (t *told) appendNote(text []byte) []byte {
 	for _, s := range []string{t.Title, t.Project, t.head.ID, t.more, t.name} {
 		text = files.AppendText(text, s)
 	}
@@ -797,19 +797,19 @@ func (t *told) note(text []byte) []byte {
 		text = appendVarint(text, n)
 	}
 	for i := range t.within {
-		text = t.within[i].note(text)
+		text = t.within[i].appendNote(text)
 	}
 	return text
 }
 
-func recall(text []byte) (t told, ok bool) {
+func parseNote(text []byte) (t told, ok bool) {
 	r := files.ReadNote(text)
-	t.read(&r)
+	t.readNote(&r)
 	return t, len(text) > 0 && !r.IsDamaged() && r.Len() == 0
 }
 
-// read reads a note.
-func (t *told) read(r *files.NoteReader) {
+// readNote reads a note.
+func (t *told) readNote(r *files.NoteReader) {
 	for _, s := range []*string{&t.Title, &t.Project, &t.head.ID, &t.more, &t.name} {
 		*s = string(r.Text())
 	}
@@ -819,12 +819,12 @@ func (t *told) read(r *files.NoteReader) {
 	t.rest = r.Varint()
 	for n := r.Varint(); n > 0 && !r.IsDamaged(); n-- {
 		var child told
-		child.read(r)
+		child.readNote(r)
 		t.within = append(t.within, child)
 	}
 }
 
-// hidden reports whether a name is Hindcast's own, or a temporary one.
-func hidden(name string) bool {
+// isHidden reports whether a name is Hindcast's own, or a temporary one.
+func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") && name != journal.Folder || strings.HasSuffix(name, ".tmp")
 }

@@ -116,9 +116,9 @@ func (s *Spot) Name() string {
 	return s.File + "#" + s.Part
 }
 
-// stamp returns the look of a session: that of the file that changed last, or of its part of
+// latestStamp returns the look of a session: that of the file that changed last, or of its part of
 // one, which is never the same for sure.
-func (s *Spot) stamp(in engine.In) (at tree.Stamp, err error) {
+func (s *Spot) latestStamp(in engine.In) (at tree.Stamp, err error) {
 	if at, err = in.Stamp(s.File); err == nil && s.Part != "" && at.Kind != files.Nothing {
 		at = tree.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
 	}
@@ -137,8 +137,8 @@ func (s *Spot) stamp(in engine.In) (at tree.Stamp, err error) {
 	return at, err
 }
 
-// more returns the spots of the session's other files.
-func (s *Spot) more() (list []Spot) {
+// otherFiles returns the spots of the session's other files.
+func (s *Spot) otherFiles() (list []Spot) {
 	for _, file := range s.More {
 		list = append(list, Spot{File: file})
 	}
@@ -240,13 +240,13 @@ func (e *Entry) Starts(session string) {
 	switch {
 	case e.Child == "":
 		e.Child = session
-	case !e.started(session):
+	case !e.hasStarted(session):
 		e.Facts.Add(subAgent, session)
 	}
 }
 
-// started reports whether the entry started the session of a sub-agent.
-func (e *Entry) started(session string) bool {
+// hasStarted reports whether the entry started the session of a sub-agent.
+func (e *Entry) hasStarted(session string) bool {
 	return e.Child == session || slices.ContainsFunc(e.Facts, func(f model.Fact) bool { return f.Label == subAgent && f.Value == session })
 }
 
@@ -338,23 +338,23 @@ func (s *Session) Add(e Entry, before int) (at int) {
 // Before returns the index of the entry before the one at, or -1.
 func (s *Session) Before(at int) int { return s.before[at] }
 
-// path returns the entries from the first to one, by their positions. One that the lineage
+// pathTo returns the entries from the first to one, by their positions. One that the lineage
 // comes to twice ends it.
-func (s *Session) path(to int) (list []int) {
+func (s *Session) pathTo(to int) (list []int) {
 	if len(s.parents) != len(s.Entries) { // it is being read
-		s.join()
+		s.findParents()
 	}
 	seen := make([]bool, len(s.Entries))
 	for at := to; at >= 0 && !seen[at]; at = s.parents[at] {
 		seen[at] = true
 		list = append(list, at)
 	}
-	reverse(list)
+	slices.Reverse(list)
 	return list
 }
 
-// join finds the parents, whose ids are final.
-func (s *Session) join() {
+// findParents finds the parents, whose ids are final.
+func (s *Session) findParents() {
 	s.at = make(map[string]int, len(s.Entries))
 	for i := range s.Entries {
 		s.at[s.Entries[i].ID] = i
@@ -369,16 +369,10 @@ func (s *Session) join() {
 	}
 }
 
-func reverse(list []int) {
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
-}
-
-// finish completes the entries once all of them are read. It makes duplicate ids unique, so that no entry is
+// finishEntries completes the entries once all of them are read. It makes duplicate ids unique, so that no entry is
 // lost from view. It names the tools of results in titles, and marks the entries that the model no longer
 // reads.
-func (s *Session) finish() {
+func (s *Session) finishEntries() {
 	ids, tools := IDs{}, map[string]string{}
 	for i := range s.Entries {
 		e := &s.Entries[i]
@@ -387,7 +381,7 @@ func (s *Session) finish() {
 			tools[c.ID] = c.Name
 		}
 	}
-	s.join()
+	s.findParents()
 	var said Opening
 	for i := range s.Entries {
 		e := &s.Entries[i]
@@ -401,10 +395,10 @@ func (s *Session) finish() {
 		if e.Note != "" {
 			e.Title = strings.TrimSpace(e.Title + " (" + e.Note + ")")
 		}
-		said.add(e)
+		said.addEntry(e)
 	}
 	s.Title = cmp.Or(s.Title, said.Title())
-	s.evict()
+	s.markEvicted()
 }
 
 // EventCommand is the event of a command that a person typed and the program answers: "/model".
@@ -424,8 +418,8 @@ func StoredTitle(title string, none ...string) string {
 // Opening gathers what a session may be called, in the order of its messages.
 type Opening struct{ conversation.Openings }
 
-// add adds the words of an entry, except a sub-agent's task and texts that the program writes by itself.
-func (o *Opening) add(e *Entry) {
+// addEntry adds the words of an entry, except a sub-agent's task and texts that the program writes by itself.
+func (o *Opening) addEntry(e *Entry) {
 	if e.Reason != nil && e.Reason.Kind == model.ReasonSidechain {
 		return
 	}
@@ -444,13 +438,13 @@ func (o *Opening) Say(said Said) {
 	}
 }
 
-// evict marks the entries on the way to the head that the model no longer reads.
-func (s *Session) evict() {
+// markEvicted marks the entries on the way to the head that the model no longer reads.
+func (s *Session) markEvicted() {
 	reads := map[int]bool{}
 	for _, i := range s.Reads(s.Head) {
 		reads[i] = true
 	}
-	for _, i := range s.path(s.Head) {
+	for _, i := range s.pathTo(s.Head) {
 		if !reads[i] {
 			s.Entries[i].Marks |= model.MarkEvicted
 		}
@@ -470,14 +464,14 @@ func (s *Session) At(id string) int {
 
 // Path returns the entries from the first to one.
 func (s *Session) Path(to *Entry) (list []*Entry) {
-	for _, i := range s.path(s.At(to.ID)) {
+	for _, i := range s.pathTo(s.At(to.ID)) {
 		list = append(list, &s.Entries[i])
 	}
 	return list
 }
 
-// size returns how many bytes its records take.
-func (s *Session) size() (bytes int64) {
+// recordBytes returns how many bytes its records take.
+func (s *Session) recordBytes() (bytes int64) {
 	for i := range s.Entries {
 		for _, r := range s.Entries[i].Records {
 			bytes += r.Len
@@ -500,7 +494,7 @@ func (s *Session) OnHeadPath(e *Entry) bool {
 	if s.Head < 0 {
 		return false
 	}
-	for _, i := range s.path(s.Head) {
+	for _, i := range s.pathTo(s.Head) {
 		if s.Entries[i].ID == e.ID {
 			return true
 		}

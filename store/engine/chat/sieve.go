@@ -31,11 +31,11 @@ const around = 4
 
 // Sieve is that of store.Features.
 func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (func(context.Context, []model.Ref, store.Loom) error, error) {
-	format, ok := s.tells(text)
+	format, ok := s.plainFormat(text)
 	if !ok {
 		return nil, nil
 	}
-	one, err := s.session(ctx, session)
+	one, err := s.findSession(ctx, session)
 	if err != nil {
 		return nil, s.Wrap(err, "search session %q", session)
 	}
@@ -44,27 +44,27 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 		return nil, nil
 	}
 	defer in.Hold(path.Dir(one.Spot.File))()
-	made, err := one.search(ctx, in, has)
+	made, err := one.searchEntries(ctx, in, has)
 	if err != nil {
 		return nil, s.Wrap(err, "search session %q", session)
 	}
-	one.widen(made)
+	one.widenMatches(made)
 	return func(ctx context.Context, refs []model.Ref, to store.Loom) error {
 		to.Expect = nil // few are made
-		return s.weave(ctx, one, refs, to, func(in engine.In, of *Session, i int, used *joined) (*joined, error) {
+		return s.weaveStates(ctx, one, refs, to, func(in engine.In, of *Session, i int, used *joined) (*joined, error) {
 			if made[i] {
-				return s.messages(in, of, i, used)
+				return s.makeText(in, of, i, used)
 			}
 			blanks := new(joined)
-			blanks.text(strings.Repeat(blank, format.Adds(&of.Entries[i])))
+			blanks.addText(strings.Repeat(blank, format.Adds(&of.Entries[i])))
 			return blanks, nil
 		})
 	}, nil
 }
 
-// search returns which entries have records in which has finds something. The records alone
+// searchEntries returns which entries have records in which has finds something. The records alone
 // are looked at, in the order in which they lie in the file.
-func (s *Session) search(ctx context.Context, in engine.In, has func([]byte) bool) ([]bool, error) {
+func (s *Session) searchEntries(ctx context.Context, in engine.In, has func([]byte) bool) ([]bool, error) {
 	type record struct {
 		Span
 		entry int
@@ -111,8 +111,8 @@ func (s *Session) search(ctx context.Context, in engine.In, has func([]byte) boo
 	return found, nil
 }
 
-// widen adds to some entries those whose messages are close before them in a state.
-func (s *Session) widen(to []bool) {
+// widenMatches adds to some entries those whose messages are close before them in a state.
+func (s *Session) widenMatches(to []bool) {
 	of := slices.Clone(to)
 	for i := range s.Entries {
 		at := i

@@ -36,8 +36,8 @@ type texts struct {
 // mostHeld bounds the bytes of texts that are held.
 const mostHeld = 32 << 20
 
-// key tells the content of an entry from any other.
-func (s *Session) key(i int) string {
+// entryKey tells the content of an entry from any other.
+func (s *Session) entryKey(i int) string {
 	e := &s.Entries[i]
 	var at strings.Builder
 	fmt.Fprintf(&at, "%s\x00%s\x00%s\x00%d\x00%s", s.Spot.Name(), e.File, e.ID, e.At.UnixNano(), e.Version)
@@ -47,8 +47,8 @@ func (s *Session) key(i int) string {
 	return at.String()
 }
 
-// hold keeps a text, in place of all others if it is one too many.
-func (t *texts) hold(key string, text *joined) {
+// holdText keeps a text, in place of all others if it is one too many.
+func (t *texts) holdText(key string, text *joined) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.held += len(text.data); t.known == nil || t.held > cmp.Or(t.most, mostHeld) {
@@ -57,7 +57,7 @@ func (t *texts) hold(key string, text *joined) {
 	t.known[key] = text
 }
 
-func (t *texts) get(key string) *joined {
+func (t *texts) findText(key string) *joined {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.known[key]
@@ -87,17 +87,17 @@ func useAll(ctx context.Context, entries []int, text func(i int, used *joined) (
 // messageSize is about how many bytes a message has besides its records.
 const messageSize = 256
 
-// room returns about how many bytes an entry adds to a state: what is said stands in the message, and in the record.
-func (e *Entry) room() (bytes int64) {
+// estimateSize returns about how many bytes an entry adds to a state: what is said stands in the message, and in the record.
+func (e *Entry) estimateSize() (bytes int64) {
 	for _, r := range e.Records {
 		bytes += 2*r.Len + messageSize
 	}
 	return bytes
 }
 
-// messages makes the text that an entry adds to a state. It reuses the buffer of a used text, if that is not
+// makeText makes the text that an entry adds to a state. It reuses the buffer of a used text, if that is not
 // nil.
-func (s *Store) messages(in engine.In, of *Session, i int, used *joined) (*joined, error) {
+func (s *Store) makeText(in engine.In, of *Session, i int, used *joined) (*joined, error) {
 	list, err := s.format.Messages(in, of, &of.Entries[i])
 	if err != nil {
 		return nil, err
@@ -106,9 +106,9 @@ func (s *Store) messages(in engine.In, of *Session, i int, used *joined) (*joine
 	if used != nil {
 		text.data = used.data[:0]
 	}
-	text.data = slices.Grow(text.data, int(of.Entries[i].room()))
+	text.data = slices.Grow(text.data, int(of.Entries[i].estimateSize()))
 	for k := range list {
-		text.text(",")
+		text.addText(",")
 		list[k].writeJSON(text)
 	}
 	return text, nil
@@ -116,13 +116,13 @@ func (s *Store) messages(in engine.In, of *Session, i int, used *joined) (*joine
 
 // heldMessages is messages, which may be held from before.
 func (s *Store) heldMessages(in engine.In, of *Session, i int) (*joined, error) {
-	key := of.key(i)
-	if text := s.texts.get(key); text != nil {
+	key := of.entryKey(i)
+	if text := s.texts.findText(key); text != nil {
 		return text, nil
 	}
-	text, err := s.messages(in, of, i, nil)
+	text, err := s.makeText(in, of, i, nil)
 	if err == nil {
-		s.texts.hold(key, text)
+		s.texts.holdText(key, text)
 	}
 	return text, err
 }
@@ -130,14 +130,14 @@ func (s *Store) heldMessages(in engine.In, of *Session, i int) (*joined, error) 
 // stateBegin and ending stand around the messages of a state.
 const stateBegin = `{"messages":[`
 
-func (e *Entry) ending() string { return `],"meta":` + e.Meta.json() + "}" }
+func (e *Entry) stateEnd() string { return `],"meta":` + e.Meta.encodeJSON() + "}" }
 
-// around returns the state at an entry with the messages of some entries.
-func (s *Store) around(ctx context.Context, in engine.In, of *Session, i int, entries []int) (state []byte, err error) {
-	ending := of.Entries[i].ending()
+// stateWith returns the state at an entry with the messages of some entries.
+func (s *Store) stateWith(ctx context.Context, in engine.In, of *Session, i int, entries []int) (state []byte, err error) {
+	ending := of.Entries[i].stateEnd()
 	size := int64(len(stateBegin) + len(ending))
 	for _, k := range entries {
-		size += of.Entries[k].room()
+		size += of.Entries[k].estimateSize()
 	}
 	state = append(make([]byte, 0, size), stateBegin...)
 	wrong := useAll(ctx, entries, func(i int, _ *joined) (*joined, error) { return s.heldMessages(in, of, i) }, func(_ int, text *joined, failed error) bool {
@@ -157,26 +157,26 @@ func (s *Store) around(ctx context.Context, in engine.In, of *Session, i int, en
 	return append(state, ending...), nil
 }
 
-// state returns the state of a row.
-func (s *Store) state(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+// readState returns the state of a row.
+func (s *Store) readState(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
 	log, i, err := row.In()
 	if err != nil {
 		return nil, err
 	}
 	one := log.Own.(*Session)
-	return s.around(ctx, in, one, i, one.Reads(i))
+	return s.stateWith(ctx, in, one, i, one.Reads(i))
 }
 
-// Apart implements [store.Features].Apart. It leaves out the messages of the entries with which both states begin.
-func (s *Store) Apart(ctx context.Context, a, b model.Ref) (two store.Apart, err error) {
+// TakeApart implements [store.Features].Apart. It leaves out the messages of the entries with which both states begin.
+func (s *Store) TakeApart(ctx context.Context, a, b model.Ref) (two store.Apart, err error) {
 	if a.Session != b.Session {
 		two.A, two.B, err = store.States(ctx, s, a, b)
 		return two, err
 	}
-	one, i, err := s.entry(ctx, a)
+	one, i, err := s.findEntry(ctx, a)
 	k := 0
 	if err == nil {
-		one, k, err = s.entry(ctx, b)
+		one, k, err = s.findEntry(ctx, b)
 	}
 	if err == nil {
 		two, err = s.leaveCommon(ctx, one, i, k)
@@ -191,23 +191,23 @@ func (s *Store) leaveCommon(ctx context.Context, of *Session, i, k int) (two sto
 		n++
 	}
 	two.Key = "messages"
-	wrong := useAll(ctx, x[:n], func(i int, used *joined) (*joined, error) { return s.messages(in, of, i, used) }, func(_ int, text *joined, failed error) bool {
+	wrong := useAll(ctx, x[:n], func(i int, used *joined) (*joined, error) { return s.makeText(in, of, i, used) }, func(_ int, text *joined, failed error) bool {
 		if err = failed; err == nil {
 			two.Common += text.messages
 		}
 		return err == nil
 	})
 	if err = cmp.Or(wrong, err); err == nil {
-		two.A, err = s.around(ctx, in, of, i, x[n:])
+		two.A, err = s.stateWith(ctx, in, of, i, x[n:])
 	}
 	if err == nil {
-		two.B, err = s.around(ctx, in, of, k, y[n:])
+		two.B, err = s.stateWith(ctx, in, of, k, y[n:])
 	}
 	return two, err
 }
 
-// json returns the known settings of a session.
-func (m *Meta) json() string {
+// encodeJSON returns the known settings of a session.
+func (m *Meta) encodeJSON() string {
 	if m == nil {
 		return "{}"
 	}
@@ -230,15 +230,15 @@ func (s *Store) Weave(ctx context.Context, refs []model.Ref, to store.Loom) erro
 	if len(refs) == 0 {
 		return nil
 	}
-	one, err := s.session(ctx, refs[0].Session)
+	one, err := s.findSession(ctx, refs[0].Session)
 	if err == nil {
-		err = s.weave(ctx, one, refs, to, s.messages)
+		err = s.weaveStates(ctx, one, refs, to, s.makeText)
 	}
 	return s.Wrap(err, "read the states of session %q", refs[0].Session)
 }
 
-// weave hands states of a session to a loom. text returns the text that an entry adds.
-func (s *Store) weave(ctx context.Context, one *Session, refs []model.Ref, to store.Loom, text func(in engine.In, of *Session, i int, used *joined) (*joined, error)) error {
+// weaveStates hands states of a session to a loom. text returns the text that an entry adds.
+func (s *Store) weaveStates(ctx context.Context, one *Session, refs []model.Ref, to store.Loom, text func(in engine.In, of *Session, i int, used *joined) (*joined, error)) error {
 	in := s.storage.In()
 	defer in.Hold(path.Dir(one.Spot.File))()
 	w := &woven{of: one, to: to, runs: make([]store.Run, len(one.Entries)), done: make([]bool, len(one.Entries)), failed: map[int]error{}, last: -1}
@@ -249,7 +249,7 @@ func (s *Store) weave(ctx context.Context, one *Session, refs []model.Ref, to st
 			entries = append(entries, i)
 		}
 	}
-	if err := w.put(ctx, entries); err != nil {
+	if err := w.putEntries(ctx, entries); err != nil {
 		return err
 	}
 	begin := to.Put(store.Text{Raw: []byte(stateBegin)})
@@ -265,7 +265,7 @@ func (s *Store) weave(ctx context.Context, one *Session, refs []model.Ref, to st
 		}
 		rope := store.Rope{Err: s.Wrap(err, "read state %q of session %q", ref.ID, ref.Session)}
 		if err == nil {
-			rope.Runs = w.state(begin, to.Put(store.Text{Raw: []byte(one.Entries[i].ending())}))
+			rope.Runs = w.stateRuns(begin, to.Put(store.Text{Raw: []byte(one.Entries[i].stateEnd())}))
 		}
 		to.Take(number, rope)
 	}
@@ -286,8 +286,8 @@ type woven struct {
 	path []store.Run
 }
 
-// put hands the texts of entries to the loom, and makes several at once. It makes no text that the loom has.
-func (w *woven) put(ctx context.Context, entries []int) error {
+// putEntries hands the texts of entries to the loom, and makes several at once. It makes no text that the loom has.
+func (w *woven) putEntries(ctx context.Context, entries []int) error {
 	var missing []int
 	var size int64
 	for _, i := range entries {
@@ -296,7 +296,7 @@ func (w *woven) put(ctx context.Context, entries []int) error {
 		}
 		w.done[i] = true
 		if w.runs[i] = w.putText(i, nil); w.runs[i].Len == 0 {
-			missing, size = append(missing, i), size+w.of.Entries[i].room()
+			missing, size = append(missing, i), size+w.of.Entries[i].estimateSize()
 		}
 	}
 	if w.to.Expect != nil {
@@ -314,7 +314,7 @@ func (w *woven) put(ctx context.Context, entries []int) error {
 
 // putText has the loom take in a text under the key of its entry; nil only looks whether the loom has it.
 func (w *woven) putText(i int, text []byte) store.Run {
-	return w.to.Put(store.Text{Raw: []byte(w.of.key(i)), Make: func([]byte) []byte { return text }, Listed: true})
+	return w.to.Put(store.Text{Raw: []byte(w.of.entryKey(i)), Make: func([]byte) []byte { return text }, Listed: true})
 }
 
 // goOn sets the path to that of an entry: where the entry follows the last one, that is one run more.
@@ -324,7 +324,7 @@ func (w *woven) goOn(ctx context.Context, i int) error {
 		entries, w.path = s.Reads(i), nil
 	}
 	w.last = -1 // until all is there
-	if err := w.put(ctx, entries); err != nil {
+	if err := w.putEntries(ctx, entries); err != nil {
 		return err
 	}
 	for _, k := range entries {
@@ -342,8 +342,8 @@ func (w *woven) goOn(ctx context.Context, i int) error {
 	return nil
 }
 
-// state returns the runs of the state at the end of the path.
-func (w *woven) state(begin, end store.Run) []store.Run {
+// stateRuns returns the runs of the state at the end of the path.
+func (w *woven) stateRuns(begin, end store.Run) []store.Run {
 	runs := append(append(append(make([]store.Run, 0, len(w.path)+2), begin), w.path...), end)
 	if len(w.path) > 0 { // the first has no comma
 		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1

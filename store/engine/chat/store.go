@@ -72,7 +72,7 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 	if err != nil || at.only == "" || a.Noun == "" {
 		return s, err
 	}
-	list, err := s.spots(ctx, s.storage.In())
+	list, err := s.listSpots(ctx, s.storage.In())
 	if err == nil && len(list) == 0 {
 		said, _ := a.isStorage(ctx, at)
 		err = fmt.Errorf("%w: %s", store.ErrUnrecognised, cmp.Or(said.misses, "it does not begin as "+a.Noun))
@@ -86,36 +86,36 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 
 // openAt opens a storage at an address, and finishes what was broken off.
 func (a *Agent) openAt(ctx context.Context, at root, address string, cache *files.Cache) (*Store, error) {
-	s, err := a.open(at, cache)
+	s, err := a.openRoot(at, cache)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", a.Name, address, files.Cause(err))
 	}
 	s.storage.Recover(ctx)
-	s.files = &engine.Files{Storage: s.storage, Watching: s.watch, Closing: s.closeDatabases, Unread: s.unread, Deep: true,
+	s.files = &engine.Files{Storage: s.storage, Watching: s.watchFolder, Closing: s.closeDatabases, Unread: s.findUnread, Deep: true,
 		Damage: model.Fault{Code: "unfinished-write", Severity: model.Loses, Verdict: "Hindcast writes nothing until that is put right"}}
 	if marker, ok := s.format.(Marker); ok {
 		s.files.Mark = func(ctx context.Context, at engine.Place) (string, error) { return marker.Mark(ctx, at.Own.(Spot)) }
 	}
 	s.Store = engine.OnFiles(engine.Format{
 		Name: a.Name, Framework: a.Framework, IDs: a.IDs, Joins: true,
-		List: s.list, Read: s.read, State: s.state, About: s.about, Resume: s.resume, Check: s.check,
+		List: s.listSessions, Read: s.readLog, State: s.readState, About: s.describeEntry, Resume: s.resumeCalls, Check: s.checkSessions,
 		Faults: func(_ context.Context, _ engine.In, log *engine.Log) ([]model.Fault, error) {
-			return s.faults(log), nil
+			return s.sessionFaults(log), nil
 		},
 		Place: func(ctx context.Context, _ engine.In, session string) (engine.Place, error) {
-			at, err := s.find(ctx, session)
-			return s.place(at), err
+			at, err := s.findSpot(ctx, session)
+			return s.enginePlace(at), err
 		},
 		Lacks: func(op model.Op) string { return a.lacks(op, s.format) },
-		Move:  s.move, Next: s.next,
+		Move:  s.planMove, Next: s.predictNext,
 	}, s.files, address)
 	return s, nil
 }
 
-func (a *Agent) open(at root, cache *files.Cache) (*Store, error) {
+func (a *Agent) openRoot(at root, cache *files.Cache) (*Store, error) {
 	s := &Store{agent: a, dir: at.dir, only: at.only}
 	storage, err := engine.OpenStorage(at.dir, engine.StorageOptions{
-		Place: s.placeOf, Ignore: hidden, Private: true,
+		Place: s.placeOf, Ignore: isHidden, Private: true,
 		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *Agent) open(at root, cache *files.Cache) (*Store, error) {
 // closeDatabases lets go of databases.
 func (s *Store) closeDatabases() error {
 	if d, ok := s.format.(based); ok {
-		return d.close()
+		return d.closeFiles()
 	}
 	return nil
 }
@@ -140,8 +140,8 @@ func (s *Store) closeDatabases() error {
 // Features returns the features of the engine, and those of transcripts.
 func (s *Store) Features() store.Features {
 	f := s.Store.Features()
-	f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.Find, s.Tally, s.NamesForks, s.Across, s.Labels
-	f.Weave, f.Apart, f.Sieve, f.Mentions = s.Weave, s.Apart, s.Sieve, s.Mentions
+	f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.Find, s.Tally, s.NamesForks, s.FindAcross, s.Labels
+	f.Weave, f.Apart, f.Sieve, f.Mentions = s.Weave, s.TakeApart, s.Sieve, s.Mentions
 	f.Gaps, f.Plan, f.Apply = s.Gaps, s.Plan, s.Apply
 	return f
 }
@@ -149,8 +149,8 @@ func (s *Store) Features() store.Features {
 // placeOf returns the place of a session by its name in the storage.
 func (s *Store) placeOf(file string) engine.Place {
 	at := s.format.Spot(file)
-	s.identify(s.storage.In(), &at)
-	return s.place(at)
+	s.identifySpot(s.storage.In(), &at)
+	return s.enginePlace(at)
 }
 
 // isThere returns model.ErrNoSession where a session without a message is not there. It may be
@@ -160,7 +160,7 @@ func (s *Store) isThere(ctx context.Context, in engine.In, at Spot) error {
 	if err != nil || at.Part == "" {
 		return err
 	}
-	list, err := s.spots(ctx, s.storage.In())
+	list, err := s.listSpots(ctx, s.storage.In())
 	if err == nil && !slices.ContainsFunc(list, func(is Spot) bool { return is.Name() == at.Name() }) {
 		err = model.ErrNoSession
 	}
@@ -169,7 +169,7 @@ func (s *Store) isThere(ctx context.Context, in engine.In, at Spot) error {
 
 // isThere returns model.ErrNoSession where the file of a session is not there.
 func isThere(in engine.In, at *Spot) error {
-	look, err := at.stamp(in)
+	look, err := at.latestStamp(in)
 	if err == nil && look.Kind == files.Nothing {
 		err = model.ErrNoSession
 	}
@@ -179,14 +179,14 @@ func isThere(in engine.In, at *Spot) error {
 // Find tells for store.Find, without reading it, whether a session is there.
 func (s *Store) Find(ctx context.Context, session string) error {
 	err := s.Read(ctx, func(engine.In) error {
-		_, err := s.find(ctx, session)
+		_, err := s.findSpot(ctx, session)
 		return cmp.Or(err, ctx.Err())
 	})
 	return s.Wrap(err, "find session %q", session)
 }
 
-// session returns the session of an id.
-func (s *Store) session(ctx context.Context, session string) (*Session, error) {
+// findSession returns the session of an id.
+func (s *Store) findSession(ctx context.Context, session string) (*Session, error) {
 	log, err := s.Log(ctx, session)
 	if err != nil {
 		return nil, err
@@ -194,12 +194,12 @@ func (s *Store) session(ctx context.Context, session string) (*Session, error) {
 	return log.Own.(*Session), nil
 }
 
-// entry returns the entry of a snapshot.
-func (s *Store) entry(ctx context.Context, ref model.Ref) (*Session, int, error) {
+// findEntry returns the entry of a snapshot.
+func (s *Store) findEntry(ctx context.Context, ref model.Ref) (*Session, int, error) {
 	if err := ref.CheckNoVisit(); err != nil {
 		return nil, 0, err
 	}
-	one, err := s.session(ctx, ref.Session)
+	one, err := s.findSession(ctx, ref.Session)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -209,8 +209,8 @@ func (s *Store) entry(ctx context.Context, ref model.Ref) (*Session, int, error)
 	return nil, 0, model.ErrNoSnapshot
 }
 
-// about describes an entry.
-func (s *Store) about(ctx context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
+// describeEntry describes an entry.
+func (s *Store) describeEntry(ctx context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
 	log, i, err := row.In()
 	if err != nil {
 		return about, err
@@ -249,12 +249,12 @@ func (s *Store) about(ctx context.Context, in engine.In, row *engine.Row) (about
 
 // Gaps returns no gaps. The errors are those of State.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	_, _, err := s.entry(ctx, ref)
+	_, _, err := s.findEntry(ctx, ref)
 	return model.Gaps{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
 }
 
-// resume returns the calls that go on from an entry.
-func (s *Store) resume(_ context.Context, _ engine.In, row *engine.Row) ([]model.Resume, error) {
+// resumeCalls returns the calls that go on from an entry.
+func (s *Store) resumeCalls(_ context.Context, _ engine.In, row *engine.Row) ([]model.Resume, error) {
 	log, i, err := row.In()
 	caller, ok := s.format.(Caller)
 	if err != nil || !ok {
@@ -264,43 +264,43 @@ func (s *Store) resume(_ context.Context, _ engine.In, row *engine.Row) ([]model
 	return s.storage.Calls(one.noteLost(caller.Calls(one, &one.Entries[i]))), nil
 }
 
-// Across returns where the session of a sub-agent meets the one that started it, see
+// FindAcross returns where the session of a sub-agent meets the one that started it, see
 // store.Across.
-func (s *Store) Across(ctx context.Context, ref model.Ref) (model.Ref, error) {
-	one, i, err := s.entry(ctx, ref)
+func (s *Store) FindAcross(ctx context.Context, ref model.Ref) (model.Ref, error) {
+	one, i, err := s.findEntry(ctx, ref)
 	if err != nil {
 		return model.Ref{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
 	}
 	if child := one.Entries[i].Child; child != "" {
 		return model.Ref{Session: child}, nil
 	}
-	return s.starter(ctx, ref.Session)
+	return s.findStarter(ctx, ref.Session)
 }
 
-// starter returns the snapshot that started a sub-agent, without its id if the session does not say. It
+// findStarter returns the snapshot that started a sub-agent, without its id if the session does not say. It
 // returns the zero value if no session started the sub-agent.
-func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) {
+func (s *Store) findStarter(ctx context.Context, session string) (model.Ref, error) {
 	parent, _, child := strings.Cut(session, "/")
 	if !child {
 		return model.Ref{}, nil
 	}
-	one, err := s.session(ctx, parent)
+	one, err := s.findSession(ctx, parent)
 	if errors.Is(err, model.ErrNoSession) {
 		return model.Ref{}, nil
 	}
 	if err != nil {
 		return model.Ref{}, s.Wrap(err, "find what started session %q", session)
 	}
-	at := slices.IndexFunc(one.Entries, func(e Entry) bool { return e.started(session) })
+	at := slices.IndexFunc(one.Entries, func(e Entry) bool { return e.hasStarted(session) })
 	if at < 0 {
 		return model.Ref{Session: parent}, nil
 	}
 	return model.Ref{Session: parent, ID: one.Entries[at].ID}, nil
 }
 
-// check returns the faults between sessions.
-func (s *Store) check(ctx context.Context, in engine.In) ([]model.Fault, error) {
-	list, err := s.links(ctx, in)
+// checkSessions returns the faults between sessions.
+func (s *Store) checkSessions(ctx context.Context, in engine.In) ([]model.Fault, error) {
+	list, err := s.findLinks(ctx, in)
 	if checker, ok := s.format.(Checker); ok && err == nil {
 		var more []model.Fault
 		more, err = checker.Check(ctx, in)
@@ -312,13 +312,13 @@ func (s *Store) check(ctx context.Context, in engine.In) ([]model.Fault, error) 
 // FaultLink: sessions are behind a link.
 const FaultLink = "link"
 
-// links tells of the sessions and the folders at the top of the storage that are links.
-func (s *Store) links(ctx context.Context, in engine.In) (list []model.Fault, err error) {
+// findLinks tells of the sessions and the folders at the top of the storage that are links.
+func (s *Store) findLinks(ctx context.Context, in engine.In) (list []model.Fault, err error) {
 	names, err := in.List(".")
 	if err != nil {
 		return nil, err
 	}
-	spots, _ := s.spots(ctx, in) // where there are none to be had, the format tells
+	spots, _ := s.listSpots(ctx, in) // where there are none to be had, the format tells
 	for _, at := range spots {
 		names = append(slices.Clip(names), at.File)
 	}
@@ -355,7 +355,7 @@ func (s *Store) Labels(ctx context.Context, session string) (list []model.Label,
 	if !ok {
 		return nil, nil
 	}
-	one, err := s.session(ctx, session)
+	one, err := s.findSession(ctx, session)
 	if err != nil {
 		return nil, err
 	}
@@ -367,16 +367,16 @@ func (s *Store) Labels(ctx context.Context, session string) (list []model.Label,
 	return list, nil
 }
 
-// watch watches a folder of this machine.
-func (s *Store) watch(ctx context.Context) (<-chan struct{}, error) {
+// watchFolder watches a folder of this machine.
+func (s *Store) watchFolder(ctx context.Context) (<-chan struct{}, error) {
 	var changes <-chan struct{}
 	if s.only != "" {
 		changes = watch.File(ctx, filepath.Join(s.dir, s.only))
 	} else {
-		changes = watch.Tree(ctx, s.storage.Folder(), s.agent.Levels, func(name string) bool { return name == journal.Folder || hidden(name) })
+		changes = watch.Tree(ctx, s.storage.Folder(), s.agent.Levels, func(name string) bool { return name == journal.Folder || isHidden(name) })
 	}
 	if d, ok := s.format.(based); ok {
-		return d.watch(ctx, changes)
+		return d.watchFiles(ctx, changes)
 	}
 	return changes, nil
 }
@@ -390,7 +390,7 @@ func (s *Store) NamesForks() bool {
 // Plan implements [store.Features].Plan.
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	if c.Op == model.OpFork && c.As != "" { // the name of a file may have more in it than the id
-		if _, err := s.find(ctx, c.As); !errors.Is(err, model.ErrNoSession) {
+		if _, err := s.findSpot(ctx, c.As); !errors.Is(err, model.ErrNoSession) {
 			return model.Plan{}, s.Wrap(cmp.Or(err, store.ErrSessionExists), "plan %s", c)
 		}
 	}
@@ -400,7 +400,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 // Apply implements [store.Features].Apply. Where the agent locks a session to write to it, so does this,
 // until the write is verified: the error is disk.ErrLocked while the agent has the lock.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
-	unlock, err := s.lock(ctx, plan)
+	unlock, err := s.lockSession(ctx, plan)
 	if err != nil {
 		return model.Receipt{}, s.Wrap(err, "%s session %q: lock it against %s", plan.Op, plan.Session, s.agent.Framework)
 	}

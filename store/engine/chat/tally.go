@@ -13,7 +13,7 @@ import (
 func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err error) {
 	var looks []tree.Stamp
 	err = s.Read(ctx, func(in engine.In) error {
-		spots, err := s.spots(ctx, in)
+		spots, err := s.listSpots(ctx, in)
 		if err == nil {
 			looks, err = looksAt(ctx, in, spots)
 		}

@@ -33,9 +33,9 @@ type read struct {
 
 type flawed struct{ file, why string }
 
-// folders returns the folders in which files can be, down to a depth and at most so many, the
+// listFolders returns the folders in which files can be, down to a depth and at most so many, the
 // one that was opened first.
-func (k *Kind) folders(t tree.Tree, depth, most int) []string {
+func (k *Kind) listFolders(t tree.Tree, depth, most int) []string {
 	dirs, level := []string{"."}, []string{"."}
 	for range depth {
 		var below []string
@@ -60,8 +60,8 @@ func (k *Kind) folders(t tree.Tree, depth, most int) []string {
 	return dirs
 }
 
-// codec makes items of files.
-func (k *Kind) codec(dir string) tree.Codec[Decoded] {
+// itemCodec makes items of files.
+func (k *Kind) itemCodec(dir string) tree.Codec[Decoded] {
 	return tree.Codec[Decoded]{
 		Decode: func(f tree.File) (Decoded, bool) {
 			d := k.Format.Decode(tree.Join(dir, f.Name), f.Data)
@@ -77,7 +77,7 @@ func (k *Kind) codec(dir string) tree.Codec[Decoded] {
 		Recall: func(f tree.File) (Decoded, error) {
 			var n notes
 			err := json.Unmarshal(f.Data, &n)
-			return n.decoded(), err
+			return n.decodeNotes(), err
 		},
 	}
 }
@@ -111,7 +111,7 @@ func notesOf(d Decoded) notes {
 	return n
 }
 
-func (n *notes) decoded() Decoded {
+func (n *notes) decodeNotes() Decoded {
 	d := Decoded{Flaw: n.Flaw}
 	for _, it := range n.Items {
 		d.Items = append(d.Items, Item{Session: it.Session, Opening: it.Opening, Own: it.Own, Header: model.Header{
@@ -122,10 +122,10 @@ func (n *notes) decoded() Decoded {
 	return d
 }
 
-// read reads all files of the folder.
-func (k *Kind) read(ctx context.Context, in engine.In) (*read, error) {
+// readFiles reads all files of the folder.
+func (k *Kind) readFiles(ctx context.Context, in engine.In) (*read, error) {
 	all := &read{sessions: map[string][]Item{}}
-	for _, dir := range k.folders(in.Tree, k.Depth, mostFolders) {
+	for _, dir := range k.listFolders(in.Tree, k.Depth, mostFolders) {
 		names, err := in.List(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -140,18 +140,18 @@ func (k *Kind) read(ctx context.Context, in engine.In) (*read, error) {
 			}
 		}
 		slices.Sort(mine)
-		noted, err := tree.Notes(ctx, in.Tree, in.Memo, dir, mine, k.codec(dir))
+		noted, err := tree.Notes(ctx, in.Tree, in.Memo, dir, mine, k.itemCodec(dir))
 		if err != nil {
 			return nil, err
 		}
 		for i := range noted {
-			all.add(tree.Join(dir, noted[i].Name), &noted[i])
+			all.addFile(tree.Join(dir, noted[i].Name), &noted[i])
 		}
 	}
 	return all, nil
 }
 
-func (r *read) add(file string, n *tree.Noted[Decoded]) {
+func (r *read) addFile(file string, n *tree.Noted[Decoded]) {
 	switch {
 	case errors.Is(n.Err, fs.ErrNotExist), errors.Is(n.Err, files.ErrNotRegular), errors.Is(n.Err, files.ErrSymlink):
 		return
@@ -173,17 +173,17 @@ type reader struct {
 	storage *engine.Storage
 }
 
-// session returns the log of a session.
-func (r reader) session(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
-	all, err := r.read(ctx, in)
+// readSession returns the log of a session.
+func (r reader) readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
+	all, err := r.readFiles(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return r.log(in, at, all.sessions[at.Session]), nil
+	return r.buildLog(in, at, all.sessions[at.Session]), nil
 }
 
-// log makes the log of a session of its items.
-func (r reader) log(in engine.In, at engine.Place, items []Item) *engine.Log {
+// buildLog makes the log of a session of its items.
+func (r reader) buildLog(in engine.In, at engine.Place, items []Item) *engine.Log {
 	log := &engine.Log{Place: at, Head: -1}
 	if len(items) > 0 {
 		log.Head = r.Format.Arrange(items)
@@ -212,13 +212,13 @@ func itemsOf(log *engine.Log) []Item {
 	return items
 }
 
-// find returns the place of a session, which may be one that is not there.
-func (r reader) find(_ context.Context, in engine.In, session string) (engine.Place, error) {
-	return r.place(in, session), nil
+// findPlace returns the place of a session, which may be one that is not there.
+func (r reader) findPlace(_ context.Context, in engine.In, session string) (engine.Place, error) {
+	return r.placeOf(in, session), nil
 }
 
-func (r reader) place(in engine.In, session string) engine.Place {
-	return engine.Place{Session: session, Folders: r.folders(in.Tree, r.Depth, mostFolders)}
+func (r reader) placeOf(in engine.In, session string) engine.Place {
+	return engine.Place{Session: session, Folders: r.listFolders(in.Tree, r.Depth, mostFolders)}
 }
 
 // isForeign reports whether a name is nothing of the framework's.
@@ -226,12 +226,12 @@ func (k *Kind) isForeign(name string) bool {
 	return name == journal.Folder || k.Temporary(path.Base(name))
 }
 
-// newest orders items by their time, then by their id.
-func newest(a, b *Item) int {
+// compareAge orders items by their time, then by their id.
+func compareAge(a, b *Item) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
 }
 
 // ByTime puts items in the order of their times, then of their ids.
 func ByTime(items []Item) {
-	slices.SortFunc(items, func(a, b Item) int { return newest(&a, &b) })
+	slices.SortFunc(items, func(a, b Item) int { return compareAge(&a, &b) })
 }

@@ -48,7 +48,7 @@ func (k Kind) Elsewhere(cache *files.Cache) tree.Opener {
 			return why, ok, ctx.Err()
 		},
 		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			return k.open(ctx, on.Name(), "", engine.StorageOptions{Cache: cache, On: on, Private: true})
+			return k.openFolder(ctx, on.Name(), "", engine.StorageOptions{Cache: cache, On: on, Private: true})
 		},
 	}
 }
@@ -60,15 +60,15 @@ func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*engine
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, err)
 	}
-	return k.open(ctx, dir, whole, engine.StorageOptions{Cache: cache, Private: true})
+	return k.openFolder(ctx, dir, whole, engine.StorageOptions{Cache: cache, Private: true})
 }
 
-// open opens a folder, which programs on this machine may name whole; "" where they cannot.
-func (k Kind) open(ctx context.Context, dir, whole string, o engine.StorageOptions) (*engine.Store, error) {
+// openFolder opens a folder, which programs on this machine may name whole; "" where they cannot.
+func (k Kind) openFolder(ctx context.Context, dir, whole string, o engine.StorageOptions) (*engine.Store, error) {
 	r := reader{Kind: &k, dir: whole}
 	m := &engine.Files{Damage: model.Fault{Code: FaultJournal, Severity: model.Odd, Verdict: "nothing: it does not know of the journal"}}
 	o.Ignore, o.Notes, o.Now, o.Framework = k.Temporary, k.Notes, time.Now, k.Framework
-	o.Place = func(session string) engine.Place { return r.place(m.Storage.In(), session) }
+	o.Place = func(session string) engine.Place { return r.placeOf(m.Storage.In(), session) }
 	var err error
 	if m.Storage, err = engine.OpenStorage(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, files.Cause(err))
@@ -82,31 +82,31 @@ func (k Kind) open(ctx context.Context, dir, whole string, o engine.StorageOptio
 	}
 	m.Storage.Recover(ctx)
 	r.storage = m.Storage
-	return engine.OnFiles(r.format(), m, dir), nil
+	return engine.OnFiles(r.engineFormat(), m, dir), nil
 }
 
-// format returns the engine's format for a folder of the kind.
-func (r reader) format() engine.Format {
+// engineFormat returns the engine's format for a folder of the kind.
+func (r reader) engineFormat() engine.Format {
 	return engine.Format{
 		Name: r.Kind.Name, Framework: r.Framework, IDs: r.IDs,
-		Sessions: r.sessions, Place: r.find, Read: r.session, State: r.state, About: r.about, Faults: r.faults, Info: r.info,
-		Check: r.check, Lacks: r.lacks, Move: r.move, Next: r.next,
+		Sessions: r.listSessions, Place: r.findPlace, Read: r.readSession, State: r.readState, About: r.describeRow, Faults: r.findFaults, Info: r.fillInfo,
+		Check: r.checkFiles, Lacks: r.explainLack, Move: r.planMove, Next: r.predictNext,
 	}
 }
 
-func (r reader) sessions(ctx context.Context, in engine.In) (list []engine.Listed, err error) {
-	all, err := r.read(ctx, in)
+func (r reader) listSessions(ctx context.Context, in engine.In) (list []engine.Listed, err error) {
+	all, err := r.readFiles(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	for session, items := range all.sessions {
-		at := r.place(in, session)
-		list = append(list, engine.Listed{Place: at, Log: r.log(in, at, items)})
+		at := r.placeOf(in, session)
+		list = append(list, engine.Listed{Place: at, Log: r.buildLog(in, at, items)})
 	}
 	return list, nil
 }
 
-func (r reader) info(log *engine.Log, info *model.SessionInfo) {
+func (r reader) fillInfo(log *engine.Log, info *model.SessionInfo) {
 	items, _ := log.Own.([]Item)
 	for i := range items {
 		info.Title, info.Size = cmp.Or(info.Title, items[i].Opening), info.Size+items[i].Size
@@ -117,41 +117,41 @@ func (r reader) info(log *engine.Log, info *model.SessionInfo) {
 	if info.UpdatedAt.IsZero() && len(log.Written) > 0 {
 		info.UpdatedAt = log.Written[0].At
 	}
-	faults, _ := r.faults(context.Background(), engine.In{}, log) // it reads nothing more
+	faults, _ := r.findFaults(context.Background(), engine.In{}, log) // it reads nothing more
 	info.Faults = len(model.Harmful(faults))
 }
 
-// data returns the content of a row's file, from the journal if the file is set aside.
-func (r reader) data(in engine.In, log *engine.Log, i int) (data []byte, err error) {
+// readContent returns the content of a row's file, from the journal if the file is set aside.
+func (r reader) readContent(in engine.In, log *engine.Log, i int) (data []byte, err error) {
 	if aside := log.Aside[log.Rows[i].ID]; aside != nil {
-		return in.Writes.Told(log.Place.Session).Read(aside)
+		return in.Writes.ForSession(log.Place.Session).Read(aside)
 	}
 	data, _, err = in.Read(log.Files[i], nil)
 	return data, err
 }
 
-func (r reader) state(_ context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+func (r reader) readState(_ context.Context, in engine.In, row *engine.Row) ([]byte, error) {
 	log, i, err := row.In()
 	if err != nil {
 		return nil, err
 	}
-	data, err := r.data(in, log, i)
+	data, err := r.readContent(in, log, i)
 	if err != nil {
 		return nil, err
 	}
 	return r.Format.State(data, &itemsOf(log)[i])
 }
 
-func (r reader) about(_ context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
+func (r reader) describeRow(_ context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
 	log, i, err := row.In()
 	if err != nil {
 		return about, err
 	}
-	data, err := r.data(in, log, i)
+	data, err := r.readContent(in, log, i)
 	if err != nil {
 		return about, err
 	}
-	about.Facts = append(in.Writes.Told(log.Place.Session).Facts(log.Files[i]), r.Format.Facts(data, &itemsOf(log)[i])...)
+	about.Facts = append(in.Writes.ForSession(log.Place.Session).Facts(log.Files[i]), r.Format.Facts(data, &itemsOf(log)[i])...)
 	about.Facts.Add("file", log.Files[i])
 	if log.Aside[log.Rows[i].ID] == nil {
 		about.Resume = r.storage.Calls(r.Format.Resume(r.dir, &itemsOf(log)[i]))
@@ -159,9 +159,9 @@ func (r reader) about(_ context.Context, in engine.In, row *engine.Row) (about e
 	return about, nil
 }
 
-// faults returns the faults of a session. It ignores the rows that Hindcast set aside, because
+// findFaults returns the faults of a session. It ignores the rows that Hindcast set aside, because
 // no framework meets them. Several roots are several runs.
-func (r reader) faults(_ context.Context, _ engine.In, log *engine.Log) ([]model.Fault, error) {
+func (r reader) findFaults(_ context.Context, _ engine.In, log *engine.Log) ([]model.Fault, error) {
 	items, _ := log.Own.([]Item)
 	if len(items) == 0 {
 		return nil, nil
@@ -171,9 +171,9 @@ func (r reader) faults(_ context.Context, _ engine.In, log *engine.Log) ([]model
 	return append(list, r.Format.Faults(items, r.Format.Arrange(items))...), nil
 }
 
-// check returns the files that cannot be read.
-func (r reader) check(ctx context.Context, in engine.In) (list []model.Fault, err error) {
-	all, err := r.read(ctx, in)
+// checkFiles returns the files that cannot be read.
+func (r reader) checkFiles(ctx context.Context, in engine.In) (list []model.Fault, err error) {
+	all, err := r.readFiles(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, e
 
 func (k Kind) recognise(t tree.Tree) (why string, ok bool) {
 	looked := 0
-	for _, at := range k.folders(t, min(k.Depth, 1), fewFolders) {
+	for _, at := range k.listFolders(t, min(k.Depth, 1), fewFolders) {
 		names, err := t.List(at)
 		if err != nil {
 			continue

@@ -11,9 +11,9 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// lacks returns why an operation cannot be done: what all sessions of the folder lack for one
+// explainLack returns why an operation cannot be done: what all sessions of the folder lack for one
 // reason. Where they have several, the plan tells that of its session.
-func (r reader) lacks(op model.Op) string {
+func (r reader) explainLack(op model.Op) string {
 	switch op {
 	case model.OpUndo, model.OpRedo:
 		return ""
@@ -21,7 +21,7 @@ func (r reader) lacks(op model.Op) string {
 	default:
 		return store.Cannot(r.Kind.Name, op)
 	}
-	all, err := r.read(context.Background(), r.storage.In())
+	all, err := r.readFiles(context.Background(), r.storage.In())
 	if err != nil {
 		return "" // the plan says why
 	}
@@ -37,7 +37,7 @@ func (r reader) lacks(op model.Op) string {
 	return ""
 }
 
-func (r reader) move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+func (r reader) planMove(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	at := before.At(c.Ref.ID)
 	if a := before.Aside[c.Ref.ID]; a != nil {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: "the write that made the checkpoint was undone, and it is gone; take the one that it was a copy of"}
@@ -68,7 +68,7 @@ func (r reader) move(_ context.Context, in engine.In, before *engine.Log, c mode
 	return m, nil
 }
 
-func (r reader) next(_ context.Context, _ engine.In, before, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
+func (r reader) predictNext(_ context.Context, _ engine.In, before, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
 	items, _ := after.Own.([]Item)
 	if len(items) == 0 {
 		next.Loads = r.Framework + " finds nothing of the session"

@@ -29,7 +29,9 @@ type Format interface {
 func Kind(formats ...Format) store.Kind {
 	return store.Kind{
 		Name: pg.Schemes[0], Schemes: pg.Schemes,
-		Open: func(ctx context.Context, address string) (store.Store, error) { return open(ctx, formats, address) },
+		Open: func(ctx context.Context, address string) (store.Store, error) {
+			return openDatabase(ctx, formats, address)
+		},
 	}
 }
 
@@ -38,14 +40,14 @@ func Also(k store.Kind, f Format) store.Kind {
 	elsewhere := k.Open
 	k.Open = func(ctx context.Context, address string) (store.Store, error) {
 		if pg.IsURL(address) {
-			return open(ctx, []Format{f}, address)
+			return openDatabase(ctx, []Format{f}, address)
 		}
 		return elsewhere(ctx, address)
 	}
 	return k
 }
 
-func open(ctx context.Context, formats []Format, address string) (_ store.Store, err error) {
+func openDatabase(ctx context.Context, formats []Format, address string) (_ store.Store, err error) {
 	server, err := pg.New(address)
 	if err != nil {
 		return nil, fmt.Errorf("open a database: %w", err)
@@ -56,7 +58,7 @@ func open(ctx context.Context, formats []Format, address string) (_ store.Store,
 			err = errors.Join(err, server.Close())
 		}
 	}()
-	has, err := tables(ctx, server)
+	has, err := listTables(ctx, server)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", server, err)
 	}
@@ -70,13 +72,13 @@ func open(ctx context.Context, formats []Format, address string) (_ store.Store,
 		}
 	}
 	// Hindcast's own store has the name of the URL's scheme, and goes before others.
-	if i := slices.IndexFunc(fit, own); i >= 0 {
+	if i := slices.IndexFunc(fit, isOwn); i >= 0 {
 		fit = fit[i : i+1]
 	}
 	switch len(fit) {
 	case 0:
 		err := fmt.Errorf("open %s: %w: look at the name of the database, and at search_path%s", server, store.ErrUnrecognised, strings.Join(missing, ""))
-		if slices.ContainsFunc(formats, own) {
+		if slices.ContainsFunc(formats, isOwn) {
 			err = &store.VacantError{At: server.String(), Err: err}
 		}
 		return nil, err
@@ -91,15 +93,15 @@ func open(ctx context.Context, formats []Format, address string) (_ store.Store,
 	return nil, fmt.Errorf("open %s: %w: open one of %s", server, ErrSeveral, strings.Join(names, ", "))
 }
 
-// own reports whether a format is that of Hindcast's own store.
-func own(f Format) bool { return f.Name() == pg.Schemes[0] }
+// isOwn reports whether a format is that of Hindcast's own store.
+func isOwn(f Format) bool { return f.Name() == pg.Schemes[0] }
 
 // ErrSeveral: a database has several stores.
 var ErrSeveral = errors.New("the database has several stores")
 
-// tables returns the tables that a name finds, with their columns. It skips views, because the query of a view
+// listTables returns the tables that a name finds, with their columns. It skips views, because the query of a view
 // may be endless.
-func tables(ctx context.Context, server *pg.Server) (has map[string]map[string]bool, err error) {
+func listTables(ctx context.Context, server *pg.Server) (has map[string]map[string]bool, err error) {
 	err = server.Read(ctx, func(t *pg.Tx) error {
 		has = map[string]map[string]bool{}
 		return t.Each(ctx, func(scan func(...any) error) error {

@@ -84,7 +84,7 @@ func foreignFault(kind, id string, c *conversation.Conversation) *model.Fault {
 	}
 	said, n := "", 0
 	for m := t.First(list); m >= 0; m = t.Next(m) {
-		for text := range (&Carried{Data: t.Raw(m)}).texts {
+		for text := range (&Carried{Data: t.Raw(m)}).eachText {
 			if n++; n == 1 {
 				said = text
 			}

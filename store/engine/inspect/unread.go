@@ -65,8 +65,8 @@ func UnreadFault(n int, first *Carried, text string) model.Fault {
 func UnreadFaults(ctx context.Context, s store.Store, session string, damaged func(id string) bool, each func(yield func(*Carried)) error) ([]model.Fault, error) {
 	u := unread{ctx: ctx, store: s, session: session, seed: maphash.MakeSeed(), left: map[uint64]bool{}, damaged: damaged}
 	err := each(func(c *Carried) {
-		for text := range c.texts {
-			if sum := u.sum(text); !u.left[sum] {
+		for text := range c.eachText {
+			if sum := u.hashText(text); !u.left[sum] {
 				u.left[sum] = true
 				u.order = append(u.order, carriedText{sum, c.Snapshot, c.Beside})
 			}
@@ -85,8 +85,8 @@ func UnreadFaults(ctx context.Context, s store.Store, session string, damaged fu
 	var said string
 	n := 0
 	err = each(func(c *Carried) {
-		for text := range c.texts {
-			if _, lost := u.lost[u.sum(text)]; !lost {
+		for text := range c.eachText {
+			if _, lost := u.lost[u.hashText(text)]; !lost {
 				continue
 			}
 			if n++; n == 1 {
@@ -122,7 +122,7 @@ type carriedText struct {
 	beside   bool
 }
 
-func (u *unread) sum(text string) uint64 { return maphash.String(u.seed, text) }
+func (u *unread) hashText(text string) uint64 { return maphash.String(u.seed, text) }
 
 // mostLost bounds the texts that are in no view and are looked for one by one.
 const mostLost = 256
@@ -149,7 +149,7 @@ func (u *unread) compareStates() error {
 			return nil
 		}
 		read[id] = true
-		return u.eachText(id, func(text string) { delete(u.left, u.sum(text)) })
+		return u.eachText(id, func(text string) { delete(u.left, u.hashText(text)) })
 	}
 	if err := see(head); err != nil {
 		return err
@@ -182,8 +182,8 @@ const mostNear = 8
 func (u *unread) lookAgain(each func(yield func(*Carried)) error) error {
 	texts := map[uint64]string{}
 	err := each(func(c *Carried) {
-		for text := range c.texts {
-			sum, line := u.sum(text), conversation.OneLine(text)
+		for text := range c.eachText {
+			sum, line := u.hashText(text), conversation.OneLine(text)
 			if strings.Contains(conversation.OneLine(c.Told), line) {
 				delete(u.lost, sum)
 			} else if u.lost[sum] != nil {
@@ -214,7 +214,7 @@ func (u *unread) linesOf(id string) (string, error) {
 	}
 	if f := u.store.Features(); f.Facts != nil {
 		facts, err := f.Facts(u.ctx, model.Ref{Session: u.session, ID: id})
-		if err := u.failure(id, err); err != nil {
+		if err := u.stateError(id, err); err != nil {
 			return "", err
 		}
 		for _, f := range facts {
@@ -227,18 +227,18 @@ func (u *unread) linesOf(id string) (string, error) {
 // eachText runs yield on each text of the state of a snapshot. One that is damaged shows nothing.
 func (u *unread) eachText(id string, yield func(string)) error {
 	state, err := u.store.State(u.ctx, model.Ref{Session: u.session, ID: id})
-	if err := u.failure(id, err); err != nil {
+	if err := u.stateError(id, err); err != nil {
 		return err
 	}
-	walk(state, "", mostWithin, func(_, text string) bool {
+	walkStrings(state, "", mostWithin, func(_, text string) bool {
 		yield(text)
 		return true
 	})
 	return nil
 }
 
-// failure returns the error of a snapshot, nil where another fault tells it.
-func (u *unread) failure(id string, err error) error {
+// stateError returns the error of a snapshot, nil where another fault tells it.
+func (u *unread) stateError(id string, err error) error {
 	if ended := u.ctx.Err(); ended != nil || err == nil {
 		return ended
 	}
@@ -256,18 +256,18 @@ func DamagedIn(faults []model.Fault, session string) func(id string) bool {
 	}
 }
 
-// texts yields what people, models and tools say in a record: texts of several words, and those of
+// eachText yields what people, models and tools say in a record: texts of several words, and those of
 // the members of messages.
-func (c *Carried) texts(yield func(string) bool) {
-	walk(c.Data, "", mostWithin, func(key, text string) bool { return !isSaid(key, text) || yield(text) })
+func (c *Carried) eachText(yield func(string) bool) {
+	walkStrings(c.Data, "", mostWithin, func(key, text string) bool { return !isSaid(key, text) || yield(text) })
 }
 
 // mostWithin bounds the JSON that is in strings of JSON.
 const mostWithin = 4
 
-// walk yields the strings of a JSON text without white space around them, each with the key of the
+// walkStrings yields the strings of a JSON text without white space around them, each with the key of the
 // member that it is in, and goes into JSON in a string. What is no JSON is a text itself.
-func walk(data []byte, key string, deeper int, yield func(key, text string) bool) bool {
+func walkStrings(data []byte, key string, deeper int, yield func(key, text string) bool) bool {
 	tape, _, err := jsontape.ParseTolerant(data)
 	if err != nil {
 		text := strings.TrimSpace(string(data))
@@ -289,7 +289,7 @@ func walk(data []byte, key string, deeper int, yield func(key, text string) bool
 			continue
 		}
 		if deeper > 0 && strings.ContainsRune(`{["`, rune(text[0])) && jsontape.Valid([]byte(text)) {
-			if !walk([]byte(text), key, deeper-1, yield) {
+			if !walkStrings([]byte(text), key, deeper-1, yield) {
 				return false
 			}
 			continue

@@ -37,28 +37,28 @@ func (l Log) Point() model.Point {
 
 func (l Log) isAside(i int) bool { return l.Aside != nil && l.Aside(l.Rows[i].ID) }
 
-func (l Log) content(i int) string {
+func (l Log) contentAt(i int) string {
 	if l.Contents == nil {
 		return ""
 	}
 	return l.Contents[i]
 }
 
-func (l Log) place(i int) string {
+func (l Log) placeAt(i int) string {
 	if l.Places == nil {
 		return l.Rows[i].ID
 	}
 	return l.Places[i]
 }
 
-// finder returns a function that finds a row of another log in this log, -1 if it is missing.
-func (l Log) finder() func(other Log, i int) int {
+// rowFinder returns a function that finds a row of another log in this log, -1 if it is missing.
+func (l Log) rowFinder() func(other Log, i int) int {
 	at := make(map[string]int, len(l.Rows))
 	for i := range l.Rows {
 		at[l.Rows[i].ID] = i
 	}
 	return func(other Log, i int) int {
-		if k, there := at[other.Rows[i].ID]; there && l.content(k) == other.content(i) {
+		if k, there := at[other.Rows[i].ID]; there && l.contentAt(k) == other.contentAt(i) {
 			return k
 		}
 		return -1
@@ -82,7 +82,7 @@ func Lead(plan *model.Plan, before, after Log) {
 		plan.Head = before.Point()
 	}
 	if plan.NewSession == "" {
-		plan.NewHead = (plan.Op == model.OpRestore || plan.Op == model.OpRepair) && after.Head >= 0 && before.finder()(after, after.Head) < 0
+		plan.NewHead = (plan.Op == model.OpRestore || plan.Op == model.OpRepair) && after.Head >= 0 && before.rowFinder()(after, after.Head) < 0
 		plan.Orphans, plan.Reactivates = Difference(before, after)
 	}
 }
@@ -98,15 +98,15 @@ func (n Next) Tell(plan *model.Plan) {
 // Difference returns the rows of a log that leave the path to its head, and those that
 // come back to it.
 func Difference(before, after Log) (orphans, reactivates []model.Point) {
-	then, onPath := after.finder(), map[string]bool{}
+	then, onPath := after.rowFinder(), map[string]bool{}
 	for i := range after.Rows {
-		if key := after.content(i); key != "" && !after.Rows[i].Orphaned {
+		if key := after.contentAt(i); key != "" && !after.Rows[i].Orphaned {
 			onPath[key] = true
 		}
 	}
 	for i := range before.Rows {
 		h, k := &before.Rows[i], then(before, i)
-		on := k >= 0 && !after.Rows[k].Orphaned || k < 0 && onPath[before.content(i)]
+		on := k >= 0 && !after.Rows[k].Orphaned || k < 0 && onPath[before.contentAt(i)]
 		switch {
 		case !h.Orphaned && !on:
 			orphans = append(orphans, h.Point())
@@ -133,14 +133,14 @@ func Expect(want, now Log) (place, found string) {
 		case now.isAside(i):
 			continue
 		case !planned:
-			return now.place(i), "came"
-		case now.place(i) != want.place(k) || now.Rows[i].ParentID != want.Rows[k].ParentID || now.content(i) != want.content(k):
-			return now.place(i), "was changed"
+			return now.placeAt(i), "came"
+		case now.placeAt(i) != want.placeAt(k) || now.Rows[i].ParentID != want.Rows[k].ParentID || now.contentAt(i) != want.contentAt(k):
+			return now.placeAt(i), "was changed"
 		}
 		delete(there, now.Rows[i].ID)
 	}
 	for _, k := range there {
-		return want.place(k), "went"
+		return want.placeAt(k), "went"
 	}
 	return "", ""
 }
@@ -183,7 +183,7 @@ func Loses(op model.Op, e Entry, before, after Log) error {
 			}
 		}
 	}
-	goes, then := map[string]bool{}, after.finder()
+	goes, then := map[string]bool{}, after.rowFinder()
 	for i := range before.Rows {
 		if !before.isAside(i) {
 			k := then(before, i)

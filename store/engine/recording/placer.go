@@ -63,7 +63,7 @@ func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
 	asked, k := h.Visit, keyOf(h)
 	if same := p.have[k]; len(same) > 0 {
 		p.have[k] = same[1:]
-		p.rename(asked, same[0])
+		p.noteRename(asked, same[0])
 		return false, nil
 	}
 	// A step of a trace may have any number, see model.MarkTraced, which leaves no room for later visits.
@@ -71,14 +71,14 @@ func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
 		h.Visit = p.last + 1
 	}
 	p.last = h.Visit
-	p.rename(asked, h.Visit)
+	p.noteRename(asked, h.Visit)
 	if now, ok := p.renamed[h.ParentVisit]; ok {
 		h.ParentVisit = now
 	}
 	return true, nil
 }
 
-func (p *Placer) rename(asked, given int64) {
+func (p *Placer) noteRename(asked, given int64) {
 	if asked != 0 && asked != given {
 		p.renamed[asked] = given
 	}

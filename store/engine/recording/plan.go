@@ -31,9 +31,9 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	lineage := v.lineage()
-	orphans, reactivates := lineage.restore(target)
-	plan := v.move(model.OpRestore, target, orphans, reactivates)
+	lineage := v.newLineage()
+	orphans, reactivates := lineage.restoreTo(target)
+	plan := v.planMove(model.OpRestore, target, orphans, reactivates)
 	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", v.Session, plan.Target.Index), "journal: one entry")
 	if target == v.Head {
 		plan.Hazards = append(plan.Hazards, "the snapshot is the head already: only the session's working state is put back")
@@ -41,7 +41,7 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 	if c.WorkingState {
 		plan.Hazards = append(plan.Hazards, "the session's working state is not that of its last snapshot; it is replaced (undo brings it back)")
 	}
-	plan.Hazards = append(plan.Hazards, lineage.hazards(target, c)...)
+	plan.Hazards = append(plan.Hazards, lineage.restoreHazards(target, c)...)
 	if len(c.SharedWith) > 0 {
 		plan.Hazards = append(plan.Hazards, nameHolders(c.SharedWith)+" the same snapshot, so that WithSnapshotID alone is ambiguous: resume by session")
 	}
@@ -51,19 +51,19 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 // PlanFork computes the plan of a fork of ref as a new session. The error is
 // model.ErrNoSnapshot.
 func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan, error) {
-	return v.branch(model.OpFork, ref, as, "", c)
+	return v.planBranch(model.OpFork, ref, as, "", c)
 }
 
 // PlanEdit computes the plan of a fork of ref as a new session in which the
 // snapshot of ref has another state, of the id edited. The errors are
 // model.ErrNoSnapshot, and ErrNotEdited where the id is still the same.
 func (v *Visits) PlanEdit(ref model.Ref, as, edited string, c Circumstances) (model.Plan, error) {
-	return v.branch(model.OpEdit, ref, as, edited, c)
+	return v.planBranch(model.OpEdit, ref, as, edited, c)
 }
 
-// branch is the plan of a new session with the way from the root to ref, whose
+// planBranch is the plan of a new session with the way from the root to ref, whose
 // state is an edited one if that has an id.
-func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circumstances) (model.Plan, error) {
+func (v *Visits) planBranch(op model.Op, ref model.Ref, as, edited string, c Circumstances) (model.Plan, error) {
 	if as == "" {
 		return model.Plan{}, errors.New("the new session needs a name")
 	}
@@ -71,9 +71,9 @@ func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circums
 	if err != nil {
 		return model.Plan{}, err
 	}
-	lineage := v.lineage()
-	path, _ := lineage.path(target)
-	plan := v.plan(op, target)
+	lineage := v.newLineage()
+	path, _ := lineage.pathTo(target)
+	plan := v.newPlan(op, target)
 	plan.NewSession = as
 	last, visits, which := v.Headers[target], model.Count(len(path), "visit"), ""
 	if edited != "" {
@@ -87,7 +87,7 @@ func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circums
 		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d%s", as, visits, plan.Target.Index, which),
 		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d%s", as, plan.Target.Index, which),
 		"journal: one entry")
-	plan.Hazards = append(plan.Hazards, lineage.hazards(target, c)...)
+	plan.Hazards = append(plan.Hazards, lineage.restoreHazards(target, c)...)
 	if edited == "" || len(path) > 1 {
 		plan.Hazards = append(plan.Hazards, "both sessions then hold the same snapshots, so that WithSnapshotID alone is ambiguous: resume by session")
 	}
@@ -109,7 +109,7 @@ type Entry struct {
 // PlanUndo computes how to take back an entry on the session that it changed.
 func (v *Visits) PlanUndo(e Entry) model.Plan {
 	if e.Op.MakesSession() {
-		plan := v.plan(model.OpUndo, -1)
+		plan := v.newPlan(model.OpUndo, -1)
 		plan.Entry, plan.Removes = e.ID, true
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
 		plan.Writes = append(plan.Writes, describeRemoval(v))
@@ -119,7 +119,7 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 		}
 		return v.withJournalEntry(plan)
 	}
-	plan := v.move(model.OpUndo, v.At(e.Head), v.positionsOf(e.Reactivated), v.positionsOf(e.Orphaned))
+	plan := v.planMove(model.OpUndo, v.At(e.Head), v.positionsOf(e.Reactivated), v.positionsOf(e.Orphaned))
 	plan.Entry = e.ID
 	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: as it was before", v.Session))
 	return v.withJournalEntry(plan)
@@ -139,7 +139,7 @@ type Imported struct {
 // each session goes, and so does each session that it made.
 func PlanUndoImport(entry int64, sessions []Imported) model.Plan {
 	first := sessions[0]
-	plan := first.plan(model.OpUndo, first.At(first.Before))
+	plan := first.newPlan(model.OpUndo, first.At(first.Before))
 	plan.Entry, plan.Removes, plan.Final = entry, first.Made, true
 	plan.Loads = "no snapshot: the session begins at #0"
 	if first.Made {
@@ -224,9 +224,9 @@ func (v *Visits) positionsOf(visits []int64) []int {
 	return positions
 }
 
-// move is the plan of a head that goes to the visit at target.
-func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model.Plan {
-	plan := v.plan(op, target)
+// planMove is the plan of a head that goes to the visit at target.
+func (v *Visits) planMove(op model.Op, target int, orphans, reactivates []int) model.Plan {
+	plan := v.newPlan(op, target)
 	plan.Orphans, plan.Reactivates = v.pointsAt(orphans), v.pointsAt(reactivates)
 	plan.Loads = "no snapshot: the session begins at #0"
 	if target >= 0 {
@@ -236,8 +236,8 @@ func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model
 	return plan
 }
 
-// plan sets the fields that every plan has. A target of -1 is a session without a head.
-func (v *Visits) plan(op model.Op, target int) model.Plan {
+// newPlan sets the fields that every plan has. A target of -1 is a session without a head.
+func (v *Visits) newPlan(op model.Op, target int) model.Plan {
 	p := model.Plan{Op: op, Session: v.Session}
 	if target >= 0 {
 		p.Target = v.Headers[target].Point()
@@ -270,12 +270,12 @@ func resumeFrom(plan *model.Plan, session string, h *model.Header) {
 	}
 }
 
-func (l lineage) hazards(target int, c Circumstances) []string {
+func (l lineage) restoreHazards(target int, c Circumstances) []string {
 	var out []string
 	if c.Mismatch {
 		out = append(out, "the snapshot's id is not the hash of its state: the state may have been changed after it was saved")
 	}
-	if _, whole := l.path(target); !whole {
+	if _, whole := l.pathTo(target); !whole {
 		out = append(out, "the lineage of the snapshot is broken: a parent is missing or runs in a circle")
 	}
 	return append(out, c.Conversation...)

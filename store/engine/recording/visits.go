@@ -57,7 +57,7 @@ func (v *Visits) HeadRef() model.Ref {
 // Path returns the positions from the root to the visit at i, and whether the
 // root is a true one: false where a parent is missing or the lineage ran in a
 // circle, in which case the path begins where model.Timeline cuts it.
-func (v *Visits) Path(i int) (path []int, whole bool) { return v.lineage().path(i) }
+func (v *Visits) Path(i int) (path []int, whole bool) { return v.newLineage().pathTo(i) }
 
 // Restore works out rule 5 for the visit at target: which visits leave the
 // active path and which come back to it, as positions in rule 6's order.
@@ -67,7 +67,9 @@ func (v *Visits) Path(i int) (path []int, whole bool) { return v.lineage().path(
 // active after that is orphaned, and the way from the branch point down to the
 // target becomes active. Without an active ancestor the whole path comes back
 // and everything else leaves.
-func (v *Visits) Restore(target int) (orphans, reactivates []int) { return v.lineage().restore(target) }
+func (v *Visits) Restore(target int) (orphans, reactivates []int) {
+	return v.newLineage().restoreTo(target)
+}
 
 // lineage is the visits with their parents.
 type lineage struct {
@@ -75,15 +77,15 @@ type lineage struct {
 	tree *model.Timeline
 }
 
-func (v *Visits) lineage() lineage { return lineage{v, model.NewTimeline(v.Headers)} }
+func (v *Visits) newLineage() lineage { return lineage{v, model.NewTimeline(v.Headers)} }
 
-// parent returns the position of the visit before the one at i, or -1. A
+// parentOf returns the position of the visit before the one at i, or -1. A
 // timeline has no circles.
-func (l lineage) parent(i int) int { return int(l.tree.Parent(model.Node(i))) }
+func (l lineage) parentOf(i int) int { return int(l.tree.Parent(model.Node(i))) }
 
-func (l lineage) path(i int) (path []int, whole bool) {
+func (l lineage) pathTo(i int) (path []int, whole bool) {
 	root := i
-	for ; i >= 0; i = l.parent(i) {
+	for ; i >= 0; i = l.parentOf(i) {
 		path, root = append(path, i), i
 	}
 	slices.Reverse(path)
@@ -91,9 +93,9 @@ func (l lineage) path(i int) (path []int, whole bool) {
 	return path, h.ParentID == "" && h.ParentVisit == 0
 }
 
-func (l lineage) restore(target int) (orphans, reactivates []int) {
+func (l lineage) restoreTo(target int) (orphans, reactivates []int) {
 	branch := target
-	for ; branch >= 0 && l.Headers[branch].Orphaned; branch = l.parent(branch) {
+	for ; branch >= 0 && l.Headers[branch].Orphaned; branch = l.parentOf(branch) {
 		reactivates = append(reactivates, branch)
 	}
 	for i := range l.Headers {

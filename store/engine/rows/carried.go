@@ -20,14 +20,14 @@ type Decoder interface {
 func (m *medium) yieldCarried(ctx context.Context, t tables, at Place, yield func(*inspect.Carried)) error {
 	decoder, _ := m.kind.Format.(Decoder)
 	type part struct{ table, where string }
-	list := []part{{m.kind.Snapshots, m.kind.where()}}
+	list := []part{{m.kind.Snapshots, m.kind.whereClause()}}
 	for _, table := range slices.Sorted(maps.Keys(m.kind.Tables)) {
 		has, err := t.Columns(ctx, at.Name(table))
 		if err != nil {
 			return err
 		}
 		if table != m.kind.Snapshots && !slices.ContainsFunc(m.kind.Key, func(column string) bool { return !has[column] }) {
-			list = append(list, part{table, m.kind.where()})
+			list = append(list, part{table, m.kind.whereClause()})
 		}
 	}
 	for _, b := range m.kind.Sides {
@@ -64,7 +64,7 @@ func (m *medium) yieldCarried(ctx context.Context, t tables, at Place, yield fun
 				if len(c.Data) > 1 {
 					c.Data = append(c.Data, ',')
 				}
-				c.Data = append(append(append(c.Data, quoted(column)...), ':'), said...)
+				c.Data = append(append(append(c.Data, quoteJSON(column)...), ':'), said...)
 			}
 			c.Data = append(c.Data, '}')
 			if i == 0 {
@@ -80,4 +80,4 @@ func (m *medium) yieldCarried(ctx context.Context, t tables, at Place, yield fun
 	return nil
 }
 
-func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quoteJSON(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

@@ -72,8 +72,8 @@ type carrier interface {
 	Amend(ctx context.Context, what func(tables) error) error
 	// Busy reports whether an error says that another program writes.
 	Busy(err error) bool
-	// Denied returns why a write was not allowed, and that nothing was changed.
-	Denied(cause error) error
+	// ExplainDenial returns why a write was not allowed, and that nothing was changed.
+	ExplainDenial(cause error) error
 	// Where says where the journal is, in a few words.
 	Where() string
 	Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{}, error)
@@ -83,31 +83,31 @@ type carrier interface {
 // tables is a transaction of a carrier, with the operations of the engine.
 type tables interface {
 	Tx
-	// sets returns the sets of the kind's tables, see Kind.find.
-	sets(ctx context.Context, k Kind) ([]map[string]string, error)
-	// keys returns the values of the columns that name a session, of each that there is.
-	keys(ctx context.Context, k Kind, in Place) ([][]string, error)
+	// listTableSets returns the sets of the kind's tables, see Kind.findTableSets.
+	listTableSets(ctx context.Context, k Kind) ([]map[string]string, error)
+	// listKeys returns the values of the columns that name a session, of each that there is.
+	listKeys(ctx context.Context, k Kind, in Place) ([][]string, error)
 	// mostCounted returns how many rows are counted for the first screen, -1 for all.
 	mostCounted() int
-	// marks returns how far a session reaches in the tables. grows reports whether all changes since the last
+	// readMarks returns how far a session reaches in the tables. grows reports whether all changes since the last
 	// reading come behind its newest snapshot. was is nil for a session that was not read yet.
-	marks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error)
+	readMarks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error)
 	// upTo returns the marks of a session that was just read, whose newest snapshot that is.
 	upTo(ctx context.Context, k Kind, at Place, newest string, now []mark) ([]mark, error)
-	// extent returns how far the tables themselves have a session, whatever is laid over them.
-	extent(ctx context.Context, k Kind, at Place) ([]mark, error)
-	// each calls row with each stored row and its row id, 0 if it has no row id.
-	each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error
-	// current returns the stored rows of steps, nil for a missing row, and notes their row ids.
-	current(ctx context.Context, steps []Step) ([]Row, error)
-	// lay lays steps over the tables, as long as the transaction lasts, and makes the rows after
+	// readExtent returns how far the tables themselves have a session, whatever is laid over them.
+	readExtent(ctx context.Context, k Kind, at Place) ([]mark, error)
+	// eachRow calls row with each stored row and its row id, 0 if it has no row id.
+	eachRow(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error
+	// currentRows returns the stored rows of steps, nil for a missing row, and notes their row ids.
+	currentRows(ctx context.Context, steps []Step) ([]Row, error)
+	// layViews lays steps over the tables, as long as the transaction lasts, and makes the rows after
 	// them what the database keeps of them: of a document PostgreSQL keeps the members in an order
 	// of its own, and of a time no zeros behind the last digit.
-	lay(ctx context.Context, steps []Step) error
+	layViews(ctx context.Context, steps []Step) error
 	// carryOut changes the rows of steps, and no other: a trigger that does more is an error.
 	carryOut(ctx context.Context, steps []Step) error
-	// check returns the database's own faults, and the values that are too large.
-	check(ctx context.Context, k Kind) ([]model.Fault, error)
+	// checkTables returns the database's own faults, and the values that are too large.
+	checkTables(ctx context.Context, k Kind) ([]model.Fault, error)
 }
 
 // keysOf returns the rows of a query for the columns that name a session. Rows with NULL in one

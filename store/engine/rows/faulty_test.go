@@ -77,25 +77,25 @@ func (t faultyTx) Each(ctx context.Context, row func(scan func(into ...any) erro
 	return t.tables.Each(ctx, row, query, args...)
 }
 
-func (t faultyTx) sets(ctx context.Context, k Kind) ([]map[string]string, error) {
+func (t faultyTx) listTableSets(ctx context.Context, k Kind) ([]map[string]string, error) {
 	if err := t.f.ask(); err != nil {
 		return nil, err
 	}
-	return t.tables.sets(ctx, k)
+	return t.tables.listTableSets(ctx, k)
 }
 
-func (t faultyTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error) {
+func (t faultyTx) listKeys(ctx context.Context, k Kind, in Place) ([][]string, error) {
 	if err := t.f.ask(); err != nil {
 		return nil, err
 	}
-	return t.tables.keys(ctx, k, in)
+	return t.tables.listKeys(ctx, k, in)
 }
 
-func (t faultyTx) marks(ctx context.Context, k Kind, at Place, was []mark, newest string) ([]mark, bool, error) {
+func (t faultyTx) readMarks(ctx context.Context, k Kind, at Place, was []mark, newest string) ([]mark, bool, error) {
 	if err := t.f.ask(); err != nil {
 		return nil, false, err
 	}
-	return t.tables.marks(ctx, k, at, was, newest)
+	return t.tables.readMarks(ctx, k, at, was, newest)
 }
 
 func (t faultyTx) upTo(ctx context.Context, k Kind, at Place, newest string, now []mark) ([]mark, error) {
@@ -105,32 +105,32 @@ func (t faultyTx) upTo(ctx context.Context, k Kind, at Place, newest string, now
 	return t.tables.upTo(ctx, k, at, newest, now)
 }
 
-func (t faultyTx) extent(ctx context.Context, k Kind, at Place) ([]mark, error) {
+func (t faultyTx) readExtent(ctx context.Context, k Kind, at Place) ([]mark, error) {
 	if err := t.f.ask(); err != nil {
 		return nil, err
 	}
-	return t.tables.extent(ctx, k, at)
+	return t.tables.readExtent(ctx, k, at)
 }
 
-func (t faultyTx) each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
+func (t faultyTx) eachRow(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
 	if err := t.f.ask(); err != nil {
 		return err
 	}
-	return t.tables.each(ctx, table, where, row, args...)
+	return t.tables.eachRow(ctx, table, where, row, args...)
 }
 
-func (t faultyTx) current(ctx context.Context, steps []Step) ([]Row, error) {
+func (t faultyTx) currentRows(ctx context.Context, steps []Step) ([]Row, error) {
 	if err := t.f.ask(); err != nil {
 		return nil, err
 	}
-	return t.tables.current(ctx, steps)
+	return t.tables.currentRows(ctx, steps)
 }
 
-func (t faultyTx) lay(ctx context.Context, steps []Step) error {
+func (t faultyTx) layViews(ctx context.Context, steps []Step) error {
 	if err := t.f.ask(); err != nil {
 		return err
 	}
-	return t.tables.lay(ctx, steps)
+	return t.tables.layViews(ctx, steps)
 }
 
 func (t faultyTx) carryOut(ctx context.Context, steps []Step) error {
@@ -140,11 +140,11 @@ func (t faultyTx) carryOut(ctx context.Context, steps []Step) error {
 	return t.tables.carryOut(ctx, steps)
 }
 
-func (t faultyTx) check(ctx context.Context, k Kind) ([]model.Fault, error) {
+func (t faultyTx) checkTables(ctx context.Context, k Kind) ([]model.Fault, error) {
 	if err := t.f.ask(); err != nil {
 		return nil, err
 	}
-	return t.tables.check(ctx, k)
+	return t.tables.checkTables(ctx, k)
 }
 
 // TestErrors: whichever call of the database fails in the course of a question or a write, its error is

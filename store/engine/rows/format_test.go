@@ -104,7 +104,7 @@ func newDatabase(t testing.TB, path string, statements ...string) string {
 // openDemo opens a store until the test ends.
 func openDemo(t testing.TB, k Kind, path string) *Store {
 	t.Helper()
-	m, err := k.open(t.Context(), path)
+	m, err := k.openFile(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,12 +121,12 @@ type Store struct {
 
 type below struct{ *medium }
 
-func newStore(m *medium) *Store { return &Store{m.store(), below{m}} }
+func newStore(m *medium) *Store { return &Store{m.newStore(), below{m}} }
 
 // in runs what on a session, in one transaction.
 func (s *Store) in(ctx context.Context, session string, what func(tables, Place) error) error {
 	return s.carrier.Read(ctx, func(t tables) error {
-		places, err := s.places(ctx, &moment{tables: t})
+		places, err := s.listPlaces(ctx, &moment{tables: t})
 		for _, at := range places {
 			if at.ID == session {
 				return what(t, at)
@@ -140,7 +140,7 @@ func (s *Store) in(ctx context.Context, session string, what func(tables, Place)
 func demoStores() store.Kind {
 	k := demoKind.Kind()
 	k.Open = func(ctx context.Context, path string) (store.Store, error) {
-		m, err := demoKind.open(ctx, path)
+		m, err := demoKind.openFile(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func demoStores() store.Kind {
 type servedStores struct{ *Served }
 
 func (s servedStores) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
-	return newStore(s.open(ctx, on)), nil
+	return newStore(s.openMedium(ctx, on)), nil
 }
 
 // entry1 is an entry as a format reads it.
@@ -163,7 +163,7 @@ type entry1 struct {
 }
 
 func (demo) entries(ctx context.Context, t Tx, of Place, s Span) (list []entry1, err error) {
-	err = Each(ctx, s, t.Each, func(scan func(...any) error) error {
+	err = EachRow(ctx, s, t.Each, func(scan func(...any) error) error {
 		var e entry1
 		err := scan(&e.id, &e.parent, &e.body, &e.at, &e.answered)
 		list = append(list, e)
@@ -292,7 +292,7 @@ func (f demo) Move(ctx context.Context, t Tx, before *Session, c model.Change) (
 		return m, f.lead(ctx, t, before, m, c.Ref.ID+"r")
 	}
 	session, branch, _ := strings.Cut(c.As, "/")
-	m.New = before.Named(c.As, session, branch)
+	m.New = before.SessionPlace(c.As, session, branch)
 	for _, e := range s.path(i) {
 		for _, table := range []string{"entries", "answers"} {
 			list, err := of(table, " WHERE session = ? AND branch = ? AND id = ?", before.Key[0], before.Key[1], e.id)
@@ -337,7 +337,7 @@ func (demo) Hangs(ctx context.Context, t Tx, went []Step) (string, error) {
 			continue
 		}
 		child := ""
-		found, err := t.First(ctx, []any{&child}, "SELECT id FROM entries WHERE session = ? AND branch = ? AND parent = ?", s.row().Text("session"), s.row().Text("branch"), s.row().Text("id"))
+		found, err := t.First(ctx, []any{&child}, "SELECT id FROM entries WHERE session = ? AND branch = ? AND parent = ?", s.targetRow().Text("session"), s.targetRow().Text("branch"), s.targetRow().Text("id"))
 		if err != nil || found {
 			return "entry " + child + " was added", err
 		}

@@ -63,11 +63,11 @@ type entry struct {
 	superseded bool
 }
 
-// makes reports whether the write made a session. A fork may make a branch of one.
-func (e *entry) makes() bool { return e.Origin != "" }
+// makesSession reports whether the write made a session. A fork may make a branch of one.
+func (e *entry) makesSession() bool { return e.Origin != "" }
 
-// place returns where the session of an entry is.
-func (e *entry) place() Place {
+// sessionPlace returns where the session of an entry is.
+func (e *entry) sessionPlace() Place {
 	at := Place{ID: e.Session, tables: e.Tables}
 	for _, column := range e.Key {
 		at.Key = append(at.Key, column)
@@ -85,7 +85,7 @@ var (
 	errFull   = errors.New("the journal is full: move it away, and what was written until now can then not be undone")
 )
 
-func pack(steps []Step) ([]byte, error) {
+func packSteps(steps []Step) ([]byte, error) {
 	text, err := json.Marshal(steps)
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func pack(steps []Step) ([]byte, error) {
 	return w.EncodeAll(text, nil), w.Close()
 }
 
-// steps returns the steps of an entry.
-func (e *entry) steps() (steps []Step, err error) {
+// unpackSteps returns the steps of an entry.
+func (e *entry) unpackSteps() (steps []Step, err error) {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostOfWrite))
 	if err != nil {
 		return nil, err
@@ -152,31 +152,31 @@ func newHistory(data []byte) *history {
 			h.unread = append(h.unread, bad...)
 		}
 		bad = nil
-		h.add(r)
+		h.addRecord(r)
 	}
 	h.torn = len(bad) > 0
 	return h
 }
 
-func (h *history) add(r record) {
+func (h *history) addRecord(r record) {
 	switch {
 	case r.Write != nil && r.Write.ID > h.last:
 		h.other = h.other || r.Format != journalFormat
 		h.last, h.open, h.of = r.Write.ID, r.Write, r.Of
 	case h.open == nil:
 	case r.Done == h.open.ID:
-		h.done()
+		h.markDone()
 	case r.Off == h.open.ID:
 		h.open = nil
 	}
 }
 
-// done: the open intent was committed.
-func (h *history) done() {
+// markDone: the open intent was committed.
+func (h *history) markDone() {
 	e := h.open
 	h.open = nil
 	if h.of != 0 {
-		if i := h.find(h.of); i >= 0 {
+		if i := h.findEntry(h.of); i >= 0 {
 			h.entries[i].Undone = e.Op == model.OpUndo
 		}
 		return
@@ -187,12 +187,12 @@ func (h *history) done() {
 	h.entries = append(h.entries, *e)
 }
 
-func (h *history) find(id int64) int {
+func (h *history) findEntry(id int64) int {
 	return slices.IndexFunc(h.entries, func(e entry) bool { return e.ID == id })
 }
 
-// pending returns the entry that the next undo or redo reverses, nil if there is no such entry.
-func (h *history) pending(op model.Op) *entry {
+// nextReversal returns the entry that the next undo or redo reverses, nil if there is no such entry.
+func (h *history) nextReversal(op model.Op) *entry {
 	if op == model.OpRedo {
 		for i := range h.entries {
 			if e := &h.entries[i]; e.Undone && !e.superseded {
@@ -209,10 +209,10 @@ func (h *history) pending(op model.Op) *entry {
 	return nil
 }
 
-// moves returns the writes that put the head of a session elsewhere.
-func (h *history) moves(session string) (list []model.Move) {
+// headMoves returns the writes that put the head of a session elsewhere.
+func (h *history) headMoves(session string) (list []model.Move) {
 	for i := range h.entries {
-		if e := &h.entries[i]; e.Session == session && !e.Undone && !e.Op.MakesSession() && !e.makes() {
+		if e := &h.entries[i]; e.Session == session && !e.Undone && !e.Op.MakesSession() && !e.makesSession() {
 			why := &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
 			if e.Op == model.OpRepair {
 				why = &model.Reason{Kind: model.ReasonRepair, At: e.At}
@@ -223,13 +223,13 @@ func (h *history) moves(session string) (list []model.Move) {
 	return list
 }
 
-// wrote reports whether a row became the head by a write of Hindcast's, or the newest.
-func (h *history) wrote(id string) bool {
+// wroteHead reports whether a row became the head by a write of Hindcast's, or the newest.
+func (h *history) wroteHead(id string) bool {
 	return slices.ContainsFunc(h.entries, func(e entry) bool { return e.Head == id || e.Newest == id })
 }
 
-// err says that lines of a journal cannot be read.
-func (h *history) err() error {
+// damageError says that lines of a journal cannot be read.
+func (h *history) damageError() error {
 	switch {
 	case h.other:
 		return errFormat
@@ -249,10 +249,10 @@ type book struct {
 	as    fs.FileInfo
 }
 
-func (b *book) name() string { return filepath.Base(b.path) }
+func (b *book) fileName() string { return filepath.Base(b.path) }
 
-// on runs what on the folder of the journal.
-func (b *book) on(what func(disk.Disk) error) error {
+// onFolder runs what on the folder of the journal.
+func (b *book) onFolder(what func(disk.Disk) error) error {
 	opened, err := disk.Open(filepath.Dir(b.path))
 	if err != nil {
 		return err
@@ -260,8 +260,8 @@ func (b *book) on(what func(disk.Disk) error) error {
 	return errors.Join(what(opened), opened.Close())
 }
 
-// history returns the content of the journal. The result is read-only.
-func (b *book) history() (h *history, err error) {
+// readHistory returns the content of the journal. The result is read-only.
+func (b *book) readHistory() (h *history, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at, err := os.Lstat(b.path) // nothing is at ""
@@ -272,8 +272,8 @@ func (b *book) history() (h *history, err error) {
 	if b.known != nil && os.SameFile(at, b.as) && at.Size() == b.as.Size() {
 		return b.known, nil
 	}
-	err = b.on(func(d disk.Disk) error {
-		data, info, err := d.Load(b.name(), nil)
+	err = b.onFolder(func(d disk.Disk) error {
+		data, info, err := d.Load(b.fileName(), nil)
 		if err == nil {
 			h, b.as = newHistory(data), info
 			b.known = h
@@ -286,9 +286,9 @@ func (b *book) history() (h *history, err error) {
 	return h, nil
 }
 
-// append adds a record to the journal, and makes it durable.
-func (b *book) append(r record) error {
-	h, err := b.history()
+// appendRecord adds a record to the journal, and makes it durable.
+func (b *book) appendRecord(r record) error {
+	h, err := b.readHistory()
 	if err != nil {
 		return err
 	}
@@ -309,10 +309,10 @@ func (b *book) append(r record) error {
 	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
 		return err
 	}
-	err = b.on(func(d disk.Disk) error {
-		info, err := d.Lstat(b.name())
+	err = b.onFolder(func(d disk.Disk) error {
+		info, err := d.Lstat(b.fileName())
 		if errors.Is(err, fs.ErrNotExist) {
-			if err = d.Create(b.name(), nil, 0o600); err == nil {
+			if err = d.Create(b.fileName(), nil, 0o600); err == nil {
 				err = d.Sync(".")
 			}
 		} else if err == nil && r.Write != nil && info.Size()+int64(len(line)) > disk.MaxSize-1<<20 {
@@ -321,7 +321,7 @@ func (b *book) append(r record) error {
 		if err != nil {
 			return err
 		}
-		return d.Append(b.name(), line)
+		return d.Append(b.fileName(), line)
 	})
 	if err != nil {
 		return fmt.Errorf("write the journal %q: %w", b.path, err)
@@ -329,8 +329,8 @@ func (b *book) append(r record) error {
 	return nil
 }
 
-// list returns the entries as [store.Features].Journal does, newest first.
-func (h *history) list() []model.JournalEntry {
+// journalEntries returns the entries as [store.Features].Journal does, newest first.
+func (h *history) journalEntries() []model.JournalEntry {
 	var list []model.JournalEntry
 	for i := range slices.Backward(h.entries) {
 		list = append(list, h.entries[i].JournalEntry)

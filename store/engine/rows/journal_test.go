@@ -75,13 +75,13 @@ func TestStep(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if got := words([]Step{came, changed, went, came}); !slices.Equal(got, []string{"rows of b: 2 added, 1 removed", "rows of a: 1 replaced"}) {
+	if got := describeSteps([]Step{came, changed, went, came}); !slices.Equal(got, []string{"rows of b: 2 added, 1 removed", "rows of a: 1 replaced"}) {
 		t.Errorf("%q", got)
 	}
-	if got := back([]Step{came, changed, went}); !reflect.DeepEqual(got, []Step{{Table: "b", After: went.Before}, {Table: "a", Before: changed.After, After: changed.Before, At: 7}, {Table: "b", Before: came.After}}) {
+	if got := reverseSteps([]Step{came, changed, went}); !reflect.DeepEqual(got, []Step{{Table: "b", After: went.Before}, {Table: "a", Before: changed.After, After: changed.Before, At: 7}, {Table: "b", Before: came.After}}) {
 		t.Errorf("%+v", got)
 	}
-	if where, args := came.is([]string{"session_id", "id"}); where != ` WHERE "session_id" = ? AND "id" = ?` || !reflect.DeepEqual(args, []any{"s", "x"}) {
+	if where, args := came.rowCondition([]string{"session_id", "id"}); where != ` WHERE "session_id" = ? AND "id" = ?` || !reflect.DeepEqual(args, []any{"s", "x"}) {
 		t.Error(where, args)
 	}
 	if got := tablesOf([]Step{came, changed, went}); !slices.Equal(got, []string{"a", "b"}) {
@@ -160,7 +160,7 @@ func TestHistory(t *testing.T) {
 			open = h.open.ID
 		}
 		says := ""
-		if err := h.err(); err != nil {
+		if err := h.damageError(); err != nil {
 			says = err.Error()
 		}
 		if strings.Join(got, " ") != c.want || open != c.open || says != c.err || h.torn != c.torn {
@@ -186,7 +186,7 @@ func TestHistory_pending(t *testing.T) {
 	} {
 		for op, want := range map[model.Op]int64{model.OpUndo: c.undo, model.OpRedo: c.redo} {
 			var got int64
-			if e := c.h.pending(op); e != nil {
+			if e := c.h.nextReversal(op); e != nil {
 				got = e.ID
 			}
 			if got != want {
@@ -195,7 +195,7 @@ func TestHistory_pending(t *testing.T) {
 		}
 	}
 	var ids []int64
-	for _, e := range of("", "undone", "").list() {
+	for _, e := range of("", "undone", "").journalEntries() {
 		ids = append(ids, e.ID)
 	}
 	if !slices.Equal(ids, []int64{3, 2, 1}) {
@@ -217,10 +217,10 @@ func TestHistory_moves(t *testing.T) {
 		{From: "from", To: "head", Why: &model.Reason{Kind: model.ReasonRestore, At: at, TargetID: "to", TargetIndex: 3}},
 		{From: "from", To: "head", Why: &model.Reason{Kind: model.ReasonRepair, At: at}},
 	}
-	if got := h.moves("s"); !reflect.DeepEqual(got, want) {
+	if got := h.headMoves("s"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if !h.wrote("head") || !h.wrote("newest") || h.wrote("from") || (&history{}).wrote("") {
+	if !h.wroteHead("head") || !h.wroteHead("newest") || h.wroteHead("from") || (&history{}).wroteHead("") {
 		t.Error("what Hindcast wrote is not known")
 	}
 }
@@ -231,7 +231,7 @@ func TestBook(t *testing.T) {
 	b := &book{path: filepath.Join(dir, "in", "journal")}
 	first := func() int64 {
 		t.Helper()
-		h, err := b.history()
+		h, err := b.readHistory()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestBook(t *testing.T) {
 		t.Error("it is not empty")
 	}
 	for _, r := range []record{wrote(1, model.OpRestore, 0), {Done: 1}} {
-		if err := b.append(r); err != nil {
+		if err := b.appendRecord(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestBook(t *testing.T) {
 		t.Error(info, folder, err, failed)
 	}
 	other := &book{path: b.path}
-	if err := other.append(wrote(2, model.OpRestore, 0)); err != nil {
+	if err := other.appendRecord(wrote(2, model.OpRestore, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if first() != 2 {
@@ -276,7 +276,7 @@ func TestBook(t *testing.T) {
 	if first() != 0 {
 		t.Error("it is still read")
 	}
-	if err := b.append(wrote(5, model.OpRestore, 0)); err != nil || first() != 5 {
+	if err := b.appendRecord(wrote(5, model.OpRestore, 0)); err != nil || first() != 5 {
 		t.Error(err)
 	}
 	// The torn end of a line is told of by the next.
@@ -287,17 +287,17 @@ func TestBook(t *testing.T) {
 	if err := os.WriteFile(b.path, append(data, "\ntorn"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.append(record{Done: 5}); err != nil {
+	if err := b.appendRecord(record{Done: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if h, err := b.history(); err != nil || h.err() != nil || len(h.entries) != 1 {
+	if h, err := b.readHistory(); err != nil || h.damageError() != nil || len(h.entries) != 1 {
 		t.Errorf("%+v, %v", h, err)
 	}
 	// What is of another version is not written to, nor is what is full.
 	if err := os.WriteFile(b.path, []byte(line(t, record{Format: 9, Write: wrote(6, model.OpRestore, 0).Write})), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.append(wrote(7, model.OpRestore, 0)); !errors.Is(err, errFormat) {
+	if err := b.appendRecord(wrote(7, model.OpRestore, 0)); !errors.Is(err, errFormat) {
 		t.Error(err)
 	}
 	if err := os.WriteFile(b.path, nil, 0o600); err != nil {
@@ -306,10 +306,10 @@ func TestBook(t *testing.T) {
 	if err := os.Truncate(b.path, 255<<20); err != nil { // takes no space
 		t.Fatal(err)
 	}
-	if err := b.append(wrote(8, model.OpRestore, 0)); !errors.Is(err, errFull) || !strings.Contains(err.Error(), "write the journal") {
+	if err := b.appendRecord(wrote(8, model.OpRestore, 0)); !errors.Is(err, errFull) || !strings.Contains(err.Error(), "write the journal") {
 		t.Error(err)
 	}
-	if err := b.append(record{Done: 8}); err != nil { // the end of a write has room
+	if err := b.appendRecord(record{Done: 8}); err != nil { // the end of a write has room
 		t.Error(err)
 	}
 	if err := os.Remove(b.path); err != nil {
@@ -318,10 +318,10 @@ func TestBook(t *testing.T) {
 	if err := os.Mkdir(b.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.history(); err == nil || !strings.Contains(err.Error(), "read the journal") {
+	if _, err := b.readHistory(); err == nil || !strings.Contains(err.Error(), "read the journal") {
 		t.Error(err)
 	}
-	if err := b.append(wrote(9, model.OpRestore, 0)); err == nil {
+	if err := b.appendRecord(wrote(9, model.OpRestore, 0)); err == nil {
 		t.Error("it is written to")
 	}
 }
@@ -329,19 +329,19 @@ func TestBook(t *testing.T) {
 // TestEntry_steps: what cannot be unpacked is an error.
 func TestEntry_steps(t *testing.T) {
 	steps := []Step{{Table: "a", Before: Row{"id": "x"}, At: 3}, {Table: "b", After: Row{"n": int64(1)}}}
-	packed, err := pack(steps)
+	packed, err := packSteps(steps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := (&entry{Steps: packed}).steps(); err != nil || !reflect.DeepEqual(got, steps) {
+	if got, err := (&entry{Steps: packed}).unpackSteps(); err != nil || !reflect.DeepEqual(got, steps) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	text, err := pack([]Step{{After: Row{"x": 1}}})
+	text, err := packSteps([]Step{{After: Row{"x": 1}}})
 	if err == nil {
 		t.Errorf("it is packed: %q", text)
 	}
 	for _, bad := range [][]byte{[]byte("no zstd"), packed[:len(packed)-3]} {
-		if _, err := (&entry{JournalEntry: model.JournalEntry{ID: 4}, Steps: bad}).steps(); err == nil || !strings.Contains(err.Error(), "entry 4 of the journal") {
+		if _, err := (&entry{JournalEntry: model.JournalEntry{ID: 4}, Steps: bad}).unpackSteps(); err == nil || !strings.Contains(err.Error(), "entry 4 of the journal") {
 			t.Error(err)
 		}
 	}
@@ -351,14 +351,14 @@ func TestEntry_steps(t *testing.T) {
 func TestNewEntry(t *testing.T) {
 	p := model.Plan{Op: model.OpFork, Session: "s", NewSession: "n", Head: model.Point{ID: "h", Index: 4}, Target: model.Point{ID: "t", Index: 2}}
 	e := newEntry(&p, Place{ID: "n", Key: []any{"n", ""}, tables: map[string]string{"a": "b"}}, time.Unix(start, 5_000_001).In(time.FixedZone("", 3600)))
-	if e.At != time.Unix(start, 5_000_000).UTC() || e.Session != "n" || e.Origin != "s" || !e.makes() || e.From != "h" || e.FromIndex != 4 || e.To != "t" || e.ToIndex != 2 || !slices.Equal(e.Key, []string{"n", ""}) {
+	if e.At != time.Unix(start, 5_000_000).UTC() || e.Session != "n" || e.Origin != "s" || !e.makesSession() || e.From != "h" || e.FromIndex != 4 || e.To != "t" || e.ToIndex != 2 || !slices.Equal(e.Key, []string{"n", ""}) {
 		t.Errorf("%+v", e)
 	}
-	if at := e.place(); at.ID != "n" || !reflect.DeepEqual(at.Key, []any{"n", ""}) || at.Name("a") != "b" {
+	if at := e.sessionPlace(); at.ID != "n" || !reflect.DeepEqual(at.Key, []any{"n", ""}) || at.Name("a") != "b" {
 		t.Errorf("%+v", at)
 	}
 	p.NewSession = ""
-	if e := newEntry(&p, Place{}, time.Unix(start, 0)); e.makes() {
+	if e := newEntry(&p, Place{}, time.Unix(start, 0)); e.makesSession() {
 		t.Errorf("%+v", e)
 	}
 }

@@ -35,35 +35,35 @@ type moment struct {
 	places []Place
 }
 
-// store returns the store of the kind on the tables.
-func (m *medium) store() *engine.Store {
+// newStore returns the store of the kind on the tables.
+func (m *medium) newStore() *engine.Store {
 	return engine.New(engine.Format{
 		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs, Nested: true,
-		Sessions: m.sessions, Places: m.where, Read: m.read, Tail: m.tail, State: m.state, About: m.about, Info: info,
-		Weave: m.weave, Lacks: m.lacks, Move: m.move, Next: m.next,
+		Sessions: m.listSessions, Places: m.enginePlaces, Read: m.readSession, Tail: m.tail, State: m.readState, About: m.describeRow, Info: fillInfo,
+		Weave: m.weaveStates, Lacks: m.explainLack, Move: m.planMove, Next: m.predictNext,
 	}, m, m.address)
 }
 
 func enginePlace(at Place) engine.Place { return engine.Place{Session: at.ID, Own: at} }
 
-// places returns the sessions, each with an id of its own.
-func (m *medium) places(ctx context.Context, t *moment) ([]Place, error) {
+// listPlaces returns the sessions, each with an id of its own.
+func (m *medium) listPlaces(ctx context.Context, t *moment) ([]Place, error) {
 	if t.places != nil {
 		return t.places, nil
 	}
 	var places []Place
-	sets, err := t.sets(ctx, m.kind)
+	sets, err := t.listTableSets(ctx, m.kind)
 	taken := map[string]bool{}
 	for i := 0; err == nil && i < len(sets); i++ {
 		in := Place{tables: sets[i]}
 		var keys [][]string
-		keys, err = t.keys(ctx, m.kind, in)
+		keys, err = t.listKeys(ctx, m.kind, in)
 		for _, key := range keys {
-			places = append(places, in.named(key, taken))
+			places = append(places, in.keyedPlace(key, taken))
 		}
 	}
 	if err == nil && len(places) == 0 {
-		err = lost(t.tables)
+		err = lossError(t.tables)
 	}
 	if err == nil {
 		t.places = places
@@ -71,15 +71,15 @@ func (m *medium) places(ctx context.Context, t *moment) ([]Place, error) {
 	return places, err
 }
 
-func (m *medium) where(ctx context.Context, in engine.In) (list []engine.Place, err error) {
-	places, err := m.places(ctx, in.Tx.(*moment))
+func (m *medium) enginePlaces(ctx context.Context, in engine.In) (list []engine.Place, err error) {
+	places, err := m.listPlaces(ctx, in.Tx.(*moment))
 	for _, at := range places {
 		list = append(list, enginePlace(at))
 	}
 	return list, err
 }
 
-func (m *medium) sessions(ctx context.Context, in engine.In) (list []engine.Listed, err error) {
+func (m *medium) listSessions(ctx context.Context, in engine.In) (list []engine.Listed, err error) {
 	if lists, ok := m.kind.Format.(Lister); ok {
 		found, err := lists.List(ctx, in.Tx.(*moment).tables)
 		if err != nil {
@@ -88,13 +88,13 @@ func (m *medium) sessions(ctx context.Context, in engine.In) (list []engine.List
 		taken := map[string]bool{}
 		for i := range found {
 			found[i].Info.Faults = model.FaultsNotCounted
-			list = append(list, engine.Listed{Place: enginePlace(Place{}.named(found[i].Key, taken)), Info: &found[i].Info})
+			list = append(list, engine.Listed{Place: enginePlace(Place{}.keyedPlace(found[i].Key, taken)), Info: &found[i].Info})
 		}
 		if found != nil {
 			return list, nil
 		}
 	}
-	places, err := m.where(ctx, in)
+	places, err := m.enginePlaces(ctx, in)
 	for i := 0; i < len(places) && err == nil; i++ {
 		one := engine.Listed{Place: places[i]}
 		one.Info, err = m.readGlance(ctx, in, one.Place)
@@ -113,7 +113,7 @@ func (m *medium) readGlance(ctx context.Context, in engine.In, place engine.Plac
 	if t.mostCounted() >= 0 { // the kinds on servers are Listers
 		return nil, nil
 	}
-	table, size := at.Table(m.kind.Snapshots)+m.kind.where(), "0"
+	table, size := at.Table(m.kind.Snapshots)+m.kind.whereClause(), "0"
 	for _, column := range strings.Fields(m.kind.Tables[m.kind.Snapshots]) {
 		if slices.Contains(m.kind.Large, column) {
 			size += " + ifnull(octet_length(" + column + "), 0)"
@@ -143,13 +143,13 @@ func (o opening) Each(ctx context.Context, row func(scan func(into ...any) error
 	return o.Tx.Each(ctx, row, "SELECT * FROM ("+query+") LIMIT "+strconv.Itoa(openingRows), args...)
 }
 
-func info(log *engine.Log, info *model.SessionInfo) {
+func fillInfo(log *engine.Log, info *model.SessionInfo) {
 	info.Title, info.Size, info.Faults = log.Title, log.Size, model.FaultsNotCounted
 	info.UpdatedAt = log.Rows[len(log.Rows)-1].CreatedAt
 }
 
-// read returns a session, all of it settled, or as the format reads it from a snapshot on.
-func (m *medium) read(ctx context.Context, in engine.In, at engine.Place, from string) (*engine.Log, error) {
+// readSession returns a session, all of it settled, or as the format reads it from a snapshot on.
+func (m *medium) readSession(ctx context.Context, in engine.In, at engine.Place, from string) (*engine.Log, error) {
 	log, err := m.kind.Format.Log(ctx, in.Tx.(*moment).tables, at.Own.(Place), from)
 	if from == "" {
 		if err == nil && len(log.Rows) == 0 {
@@ -175,8 +175,8 @@ func (m *medium) settleLog(log *Log, session string) {
 		turns[h.ID] = h.TurnIndex
 	}
 	facts := log.Facts
-	if h, unread := m.book.history(); unread == nil {
-		facts.Moves = append(slices.Clip(facts.Moves), h.moves(session)...)
+	if h, unread := m.book.readHistory(); unread == nil {
+		facts.Moves = append(slices.Clip(facts.Moves), h.headMoves(session)...)
 	}
 	model.Settle(log.Rows, facts)
 }
@@ -186,14 +186,14 @@ func (m *medium) tail(ctx context.Context, in engine.In, place engine.Place, n i
 	t, at := in.Tx.(*moment), place.Own.(Place)
 	var all int
 	var from *string
-	table, backwards := at.Table(m.kind.Snapshots)+m.kind.where(), strings.Join(m.kind.order(), " DESC, ")+" DESC"
+	table, backwards := at.Table(m.kind.Snapshots)+m.kind.whereClause(), strings.Join(m.kind.orderColumns(), " DESC, ")+" DESC"
 	most := t.mostCounted()
 	args := append(append(append(slices.Clone(at.Key), most), at.Key...), max(n-1, 0))
 	err := t.Row(ctx, "SELECT (SELECT count(*) FROM (SELECT 1 FROM "+table+" LIMIT ?) counted), (SELECT "+m.kind.ID+" FROM "+table+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?)", args...).Scan(&all, &from)
 	if err != nil || n <= 0 || n >= all || from == nil {
 		return nil, 0, false, err
 	}
-	log, err := m.read(ctx, in, place, *from)
+	log, err := m.readSession(ctx, in, place, *from)
 	if err != nil || !log.IsLine() || len(log.Rows) != n || log.Rows[0].ParentID == "" { // ids of one second may be in no order
 		return nil, 0, false, err
 	}
@@ -207,11 +207,11 @@ func (m *medium) tail(ctx context.Context, in engine.In, place engine.Place, n i
 	return log.Rows, all - n, true, nil
 }
 
-func (m *medium) state(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+func (m *medium) readState(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
 	return m.kind.Format.State(ctx, in.Tx.(*moment).tables, row.Place.Own.(Place), row.ID)
 }
 
-func (m *medium) about(ctx context.Context, in engine.In, row *engine.Row) (About, error) {
+func (m *medium) describeRow(ctx context.Context, in engine.In, row *engine.Row) (About, error) {
 	return m.kind.Format.About(ctx, in.Tx.(*moment).tables, row.Place.Own.(Place), row.ID)
 }
 
@@ -263,8 +263,8 @@ func (m *medium) Faults(ctx context.Context, of store.Store, session string, log
 	return append(faults, own.All()...), err
 }
 
-// lacks returns why the kind does not support an operation.
-func (m *medium) lacks(op model.Op) string {
+// explainLack returns why the kind does not support an operation.
+func (m *medium) explainLack(op model.Op) string {
 	if _, writes := m.kind.Format.(Mover); !writes {
 		return m.kind.Lacks
 	}
@@ -277,16 +277,16 @@ func (m *medium) lacks(op model.Op) string {
 	return cmp.Or(m.kind.Refuses[op], store.Cannot(m.kind.Name, op))
 }
 
-// session returns a log as a [Mover] takes it.
-func (m *medium) session(ctx context.Context, in engine.In, log *engine.Log) (*Session, error) {
+// moverSession returns a log as a [Mover] takes it.
+func (m *medium) moverSession(ctx context.Context, in engine.In, log *engine.Log) (*Session, error) {
 	s := &Session{Place: log.Place.Own.(Place), Log: *log, Now: in.Now}
-	places, err := m.places(ctx, in.Tx.(*moment))
+	places, err := m.listPlaces(ctx, in.Tx.(*moment))
 	s.Others = slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.ID == s.ID })
 	return s, err
 }
 
-func (m *medium) move(ctx context.Context, in engine.In, log *engine.Log, c model.Change) (*engine.Move, error) {
-	before, err := m.session(ctx, in, log)
+func (m *medium) planMove(ctx context.Context, in engine.In, log *engine.Log, c model.Change) (*engine.Move, error) {
+	before, err := m.moverSession(ctx, in, log)
 	if err != nil {
 		return nil, err
 	}
@@ -308,8 +308,8 @@ func (m *medium) move(ctx context.Context, in engine.In, log *engine.Log, c mode
 	return move, nil
 }
 
-func (m *medium) next(ctx context.Context, in engine.In, _, log *engine.Log, move *engine.Move) (engine.Next, error) {
-	after, err := m.session(ctx, in, log)
+func (m *medium) predictNext(ctx context.Context, in engine.In, _, log *engine.Log, move *engine.Move) (engine.Next, error) {
+	after, err := m.moverSession(ctx, in, log)
 	if err != nil {
 		return engine.Next{}, err
 	}
@@ -320,11 +320,11 @@ func (m *medium) next(ctx context.Context, in engine.In, _, log *engine.Log, mov
 	return m.kind.Format.(Mover).Next(ctx, in.Tx.(*moment).tables, after, own)
 }
 
-func (m *medium) in(t tables) engine.In { return engine.In{Tx: &moment{tables: t}, Now: m.now()} }
+func (m *medium) inputOf(t tables) engine.In { return engine.In{Tx: &moment{tables: t}, Now: m.now()} }
 
 // Read implements engine.Medium.
 func (m *medium) Read(ctx context.Context, what func(engine.In) error) error {
-	return m.carrier.Read(ctx, func(t tables) error { return what(m.in(t)) })
+	return m.carrier.Read(ctx, func(t tables) error { return what(m.inputOf(t)) })
 }
 
 // Look implements engine.Medium. A program that only adds puts its rows behind those that there were, and
@@ -340,7 +340,7 @@ func (m *medium) Read(ctx context.Context, what func(engine.In) error) error {
 func (m *medium) Look(ctx context.Context, in engine.In, place engine.Place, was any, newest string) (engine.Look, error) {
 	t, at := in.Tx.(*moment), place.Own.(Place)
 	then, _ := was.([]mark)
-	now, grows, err := t.marks(ctx, m.kind, at, then, newest)
+	now, grows, err := t.readMarks(ctx, m.kind, at, then, newest)
 	look := engine.Look{In: in, Mark: func(newest string) (any, error) { return t.upTo(ctx, m.kind, at, newest, now) }}
 	if grows {
 		look.Since = engine.Grew
@@ -360,7 +360,7 @@ func (*medium) Silent() bool { return true }
 
 // Check implements engine.Medium.
 func (m *medium) Check(ctx context.Context, in engine.In) ([]model.Fault, error) {
-	return in.Tx.(*moment).check(ctx, m.kind)
+	return in.Tx.(*moment).checkTables(ctx, m.kind)
 }
 
 // Watch implements engine.Medium.
@@ -379,8 +379,8 @@ func (*medium) Lacks() string { return "" }
 
 // Suppose implements engine.Medium.
 func (m *medium) Suppose(ctx context.Context, what func(engine.Stage) error) error {
-	m.settle(ctx)
-	return m.carrier.Suppose(ctx, func(t tables) error { return what(&stage{medium: m, in: m.in(t)}) })
+	m.settleIntent(ctx)
+	return m.carrier.Suppose(ctx, func(t tables) error { return what(&stage{medium: m, in: m.inputOf(t)}) })
 }
 
 // stage is a transaction with steps laid over the tables.
@@ -393,54 +393,56 @@ type stage struct {
 func (g *stage) In() engine.In { return g.in }
 
 func (g *stage) Busy(ctx context.Context, before *engine.Log) (string, error) {
-	of, err := g.session(ctx, g.in, before)
+	of, err := g.moverSession(ctx, g.in, before)
 	if err != nil {
 		return "", err
 	}
-	return g.busy(ctx, g.in.Tx.(*moment).tables, of)
+	return g.busyReason(ctx, g.in.Tx.(*moment).tables, of)
 }
 
 func (g *stage) Lay(ctx context.Context, at engine.Place, move *engine.Move) (engine.In, error) {
 	t := g.in.Tx.(*moment)
 	g.c.at = at.Own.(Place)
 	g.c.steps, _ = move.Rows.([]Step)
-	err := expect(ctx, t, g.c.steps)
+	err := expectStored(ctx, t, g.c.steps)
 	if err == nil {
-		g.c.marks, err = t.extent(ctx, g.kind, g.c.at)
+		g.c.marks, err = t.readExtent(ctx, g.kind, g.c.at)
 	}
 	if err == nil {
-		err = t.lay(ctx, g.c.steps)
+		err = t.layViews(ctx, g.c.steps)
 	}
 	return g.in, err
 }
 
 func (g *stage) Reversal(_ context.Context, op model.Op) (*engine.Reversal, error) {
-	h, err := g.book.history()
+	h, err := g.book.readHistory()
 	if err == nil && h.other {
 		err = errFormat
 	}
 	if err != nil {
 		return nil, err
 	}
-	e := h.pending(op)
+	e := h.nextReversal(op)
 	if e == nil {
 		return nil, nil
 	}
-	steps, err := e.steps()
+	steps, err := e.unpackSteps()
 	if err != nil {
 		return nil, err
 	}
 	if op == model.OpUndo {
-		steps = back(steps)
+		steps = reverseSteps(steps)
 	}
 	g.c.of = e.ID
 	r := &engine.Reversal{
-		Plan: model.Plan{Op: op, Session: e.Session, Entry: e.ID, Removes: op == model.OpUndo && e.makes()},
-		At:   enginePlace(e.place()), Move: &engine.Move{Rows: steps},
-		Entry: planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head, Within: !e.makes()},
-		Hangs: func(ctx context.Context, in engine.In) error { return g.hangs(ctx, in.Tx.(*moment).tables, steps) },
+		Plan: model.Plan{Op: op, Session: e.Session, Entry: e.ID, Removes: op == model.OpUndo && e.makesSession()},
+		At:   enginePlace(e.sessionPlace()), Move: &engine.Move{Rows: steps},
+		Entry: planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head, Within: !e.makesSession()},
+		Hangs: func(ctx context.Context, in engine.In) error {
+			return g.refuseDangling(ctx, in.Tx.(*moment).tables, steps)
+		},
 	}
-	if e.makes() { // a repair that makes a session is taken back as a fork is
+	if e.makesSession() { // a repair that makes a session is taken back as a fork is
 		r.Entry.Op = model.OpFork
 	} else if op == model.OpRedo { // the row itself is still to come
 		r.Plan.Target = model.Point{ID: e.To, Index: e.ToIndex}
@@ -453,8 +455,8 @@ func (g *stage) Reversal(_ context.Context, op model.Op) (*engine.Reversal, erro
 
 func (g *stage) Draft(_ context.Context, plan *model.Plan, w *engine.Write) error {
 	c := g.c
-	if c.after = w.After.Compared(); len(c.steps) > 0 {
-		plan.Writes = append(append(plan.Writes, words(c.steps)...), "journal: one entry, in "+g.book.name()+" "+g.carrier.Where())
+	if c.after = w.After.PlanningLog(); len(c.steps) > 0 {
+		plan.Writes = append(append(plan.Writes, describeSteps(c.steps)...), "journal: one entry, in "+g.book.fileName()+" "+g.carrier.Where())
 	}
 	plan.Carry = &c
 	return nil
@@ -463,11 +465,11 @@ func (g *stage) Draft(_ context.Context, plan *model.Plan, w *engine.Write) erro
 // Commit implements engine.Medium. The rows change in one transaction. Within it everything that the plan saw is
 // compared, the intent is written to the journal and synced, and the session is read back.
 func (m *medium) Commit(ctx context.Context, plan model.Plan, _, is func(context.Context, engine.In) error) (model.Receipt, error) {
-	entry, err := m.commit(ctx, plan, is)
+	entry, err := m.commitPlan(ctx, plan, is)
 	switch {
 	case err == nil:
 	case model.Unwritable(err):
-		err = m.carrier.Denied(err)
+		err = m.carrier.ExplainDenial(err)
 	case errors.Is(err, syscall.ENOSPC):
 		err = fmt.Errorf("%w: nothing was changed: free some space and try again", err)
 	case m.carrier.Busy(err):
@@ -476,7 +478,7 @@ func (m *medium) Commit(ctx context.Context, plan model.Plan, _, is func(context
 	return model.Receipt{Entry: entry}, err
 }
 
-func (m *medium) commit(ctx context.Context, plan model.Plan, is func(context.Context, engine.In) error) (entry int64, err error) {
+func (m *medium) commitPlan(ctx context.Context, plan model.Plan, is func(context.Context, engine.In) error) (entry int64, err error) {
 	c, ok := plan.Carry.(*carry)
 	if !ok {
 		return 0, journal.ErrNoCarry
@@ -492,7 +494,7 @@ func (m *medium) commit(ctx context.Context, plan model.Plan, is func(context.Co
 		if err := m.stillSo(ctx, t, &plan, c); err != nil {
 			return err
 		}
-		id, err := m.intend(&plan, c)
+		id, err := m.writeIntent(&plan, c)
 		if err != nil {
 			return err
 		}
@@ -501,7 +503,7 @@ func (m *medium) commit(ctx context.Context, plan model.Plan, is func(context.Co
 			return err
 		}
 		verified = true
-		return is(ctx, m.in(t))
+		return is(ctx, m.inputOf(t))
 	})
 	if intended == 0 {
 		return 0, err
@@ -511,10 +513,10 @@ func (m *medium) commit(ctx context.Context, plan model.Plan, is func(context.Co
 		end = record{Off: intended, Why: err.Error()}
 	}
 	if err != nil && verified { // a commit that failed may have happened
-		m.settle(context.WithoutCancel(ctx))
+		m.settleIntent(context.WithoutCancel(ctx))
 		return 0, err
 	}
-	if told := m.book.append(end); err != nil {
+	if told := m.book.appendRecord(end); err != nil {
 		return 0, errors.Join(err, told)
 	}
 	m.notifier.Notify()
@@ -523,13 +525,13 @@ func (m *medium) commit(ctx context.Context, plan model.Plan, is func(context.Co
 
 // Journal implements engine.Medium.
 func (m *medium) Journal(ctx context.Context) ([]model.JournalEntry, error) {
-	m.settle(ctx)
-	h, err := m.book.history()
+	m.settleIntent(ctx)
+	h, err := m.book.readHistory()
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
-	if err := h.err(); err != nil {
-		return h.list(), fmt.Errorf("read the journal %q: %w", m.book.path, err)
+	if err := h.damageError(); err != nil {
+		return h.journalEntries(), fmt.Errorf("read the journal %q: %w", m.book.path, err)
 	}
-	return h.list(), nil
+	return h.journalEntries(), nil
 }

@@ -49,10 +49,10 @@ func (s *Served) Sign(has map[string]map[string]bool) (why string, ok bool) {
 
 // Open opens the store in a database, which is closed with it.
 func (s *Served) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
-	return s.open(ctx, on).store(), nil
+	return s.openMedium(ctx, on).newStore(), nil
 }
 
-func (s *Served) open(ctx context.Context, on *pg.Server) *medium {
+func (s *Served) openMedium(ctx context.Context, on *pg.Server) *medium {
 	m := &medium{kind: s.kind, address: on.String(), now: time.Now, carrier: &database{Server: on, kind: s.kind}}
 	if s.data != "" {
 		host, port, name := on.Place()
@@ -60,7 +60,7 @@ func (s *Served) open(ctx context.Context, on *pg.Server) *medium {
 		readable := strings.Trim(unreadable().ReplaceAllString(host+"-"+port+"-"+name, "-"), "-.")
 		m.book.path = filepath.Join(s.data, "postgres", fmt.Sprintf("%s-%.60s-%x", s.kind.Name, readable, sum[:4]))
 	}
-	m.settle(ctx)
+	m.settleIntent(ctx)
 	return m
 }
 
@@ -89,21 +89,23 @@ type tableShape struct {
 	types        map[string]string // without lengths: a cast to one would cut what is longer
 }
 
-// named returns how a statement names the table itself, whatever is laid over it.
-func (s *tableShape) named(table string) string { return Quoted(s.schema) + "." + Quoted(table) }
+// qualifiedName returns how a statement names the table itself, whatever is laid over it.
+func (s *tableShape) qualifiedName(table string) string {
+	return QuoteName(s.schema) + "." + QuoteName(table)
+}
 
-func (d *database) on(what func(tables) error) func(*pg.Tx) error {
+func (d *database) onTables(what func(tables) error) func(*pg.Tx) error {
 	return func(t *pg.Tx) error { return what(pgTx{t, d}) }
 }
 
 // Read implements carrier.
 func (d *database) Read(ctx context.Context, what func(tables) error) error {
-	return d.Server.Read(ctx, d.on(what))
+	return d.Server.Read(ctx, d.onTables(what))
 }
 
 // Suppose implements carrier.
 func (d *database) Suppose(ctx context.Context, what func(tables) error) error {
-	return d.Server.Suppose(ctx, d.on(what))
+	return d.Server.Suppose(ctx, d.onTables(what))
 }
 
 // Amend implements carrier. The lock blocks other writers, but no readers. It is the first statement, so that
@@ -112,7 +114,7 @@ func (d *database) Amend(ctx context.Context, what func(tables) error) error {
 	return d.Server.Write(ctx, func(t *pg.Tx) error {
 		var names []string
 		for _, table := range slices.Sorted(maps.Keys(d.kind.Tables)) {
-			names = append(names, Quoted(table))
+			names = append(names, QuoteName(table))
 		}
 		if _, err := t.Exec(ctx, "LOCK TABLE "+strings.Join(names, ", ")+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return err
@@ -124,8 +126,10 @@ func (d *database) Amend(ctx context.Context, what func(tables) error) error {
 // Busy implements carrier.
 func (*database) Busy(err error) bool { return errors.Is(err, pg.ErrBusy) }
 
-// Denied implements carrier: the cause already names the missing permission.
-func (*database) Denied(cause error) error { return fmt.Errorf("%w: nothing was changed", cause) }
+// ExplainDenial implements carrier: the cause already names the missing permission.
+func (*database) ExplainDenial(cause error) error {
+	return fmt.Errorf("%w: nothing was changed", cause)
+}
 
 // Where implements carrier.
 func (d *database) Where() string { return "in your folder for data" }
@@ -136,8 +140,8 @@ func (d *database) Watch(ctx context.Context, own <-chan struct{}) (<-chan struc
 	return d.Server.Watch(ctx, own, pg.Watching{Query: "SELECT pg_current_snapshot()::text"})
 }
 
-// sets implements tables.
-func (pgTx) sets(context.Context, Kind) ([]map[string]string, error) {
+// listTableSets implements tables.
+func (pgTx) listTableSets(context.Context, Kind) ([]map[string]string, error) {
 	return []map[string]string{nil}, nil
 }
 
@@ -146,7 +150,7 @@ func (t pgTx) Columns(ctx context.Context, table string) (map[string]bool, error
 	if t.on.kind.Tables[table] == "" {
 		return t.Tx.Columns(ctx, table)
 	}
-	shapes, err := t.shapes(ctx)
+	shapes, err := t.readShapes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +161,12 @@ func (t pgTx) Columns(ctx context.Context, table string) (map[string]bool, error
 	return has, nil
 }
 
-// check implements tables: a server looks after its databases itself.
-func (pgTx) check(context.Context, Kind) ([]model.Fault, error) { return nil, nil }
+// checkTables implements tables: a server looks after its databases itself.
+func (pgTx) checkTables(context.Context, Kind) ([]model.Fault, error) { return nil, nil }
 
-// keys implements tables. An index of the table begins with these columns, so that the query skips from session
+// listKeys implements tables. An index of the table begins with these columns, so that the query skips from session
 // to session instead of reading each row.
-func (t pgTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error) {
+func (t pgTx) listKeys(ctx context.Context, k Kind, in Place) ([][]string, error) {
 	columns := strings.Join(k.Key, ", ")
 	after := "(" + columns + ") > ("
 	var of []string
@@ -175,11 +179,11 @@ func (t pgTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error) {
 	return keysOf(ctx, t, k, "WITH RECURSIVE s AS ("+first("")+" UNION ALL SELECT n.* FROM s, LATERAL "+first(" WHERE "+after+strings.Join(of, ", ")+")")+" n) SELECT "+columns+" FROM s")
 }
 
-// tally is a query of how many rows a session has and which transactions wrote them, all of them and
+// tallyQuery is a query of how many rows a session has and which transactions wrote them, all of them and
 // those before a snapshot.
-func (t pgTx) tally(k Kind, at Place, named, table, id string, into *mark) pg.Query {
-	order := strings.Join(k.order(), ", ")
-	before := "(" + order + ") < (SELECT " + order + " FROM " + named + k.where() + " AND " + k.ID + " = ?)"
+func (t pgTx) tallyQuery(k Kind, at Place, named, table, id string, into *mark) pg.Query {
+	order := strings.Join(k.orderColumns(), ", ")
+	before := "(" + order + ") < (SELECT " + order + " FROM " + named + k.whereClause() + " AND " + k.ID + " = ?)"
 	if order == k.ID {
 		before = k.ID + " < ?"
 	}
@@ -190,7 +194,7 @@ func (t pgTx) tally(k Kind, at Place, named, table, id string, into *mark) pg.Qu
 	args = append(args, id)
 	return pg.Query{
 		SQL: "SELECT count(*), count(*) FILTER (WHERE early), coalesce(sum(wrote), 0)::bigint, coalesce(sum(wrote) FILTER (WHERE early), 0)::bigint FROM (SELECT xmin::text::bigint wrote, " +
-			before + " early FROM " + table + k.where() + ") r",
+			before + " early FROM " + table + k.whereClause() + ") r",
 		Args: append(args, at.Key...),
 		Row: func(scan func(...any) error) error {
 			return scan(&into.rows, &into.earlier, &into.last, &into.wrote)
@@ -198,12 +202,12 @@ func (t pgTx) tally(k Kind, at Place, named, table, id string, into *mark) pg.Qu
 	}
 }
 
-// tallies asks for the marks of all tables at once.
-func (t pgTx) tallies(ctx context.Context, k Kind, at Place, list []string, id string) ([]mark, error) {
+// askTallies asks for the marks of all tables at once.
+func (t pgTx) askTallies(ctx context.Context, k Kind, at Place, list []string, id string) ([]mark, error) {
 	marks := make([]mark, len(list))
 	var queries []pg.Query
 	for i, table := range list {
-		queries = append(queries, t.tally(k, at, at.Table(k.Snapshots), at.Table(table), id, &marks[i]))
+		queries = append(queries, t.tallyQuery(k, at, at.Table(k.Snapshots), at.Table(table), id, &marks[i]))
 	}
 	return marks, t.Ask(ctx, queries...)
 }
@@ -211,12 +215,12 @@ func (t pgTx) tallies(ctx context.Context, k Kind, at Place, list []string, id s
 // mostCounted implements tables: a server looks at each row that it counts.
 func (pgTx) mostCounted() int { return 10_000 }
 
-// marks implements tables. PostgreSQL has no row ids; each row has the transaction that wrote it.
-func (t pgTx) marks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error) {
+// readMarks implements tables. PostgreSQL has no row ids; each row has the transaction that wrote it.
+func (t pgTx) readMarks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error) {
 	if was == nil {
 		return nil, false, nil
 	}
-	if now, err = t.tallies(ctx, k, at, k.watched(), newest); err != nil {
+	if now, err = t.askTallies(ctx, k, at, k.watchedTables(), newest); err != nil {
 		return nil, false, err
 	}
 	for i, m := range now {
@@ -229,21 +233,21 @@ func (t pgTx) marks(ctx context.Context, k Kind, at Place, was []mark, newest st
 
 // upTo implements tables.
 func (t pgTx) upTo(ctx context.Context, k Kind, at Place, newest string, _ []mark) ([]mark, error) {
-	return t.tallies(ctx, k, at, k.watched(), newest)
+	return t.askTallies(ctx, k, at, k.watchedTables(), newest)
 }
 
-// extent implements tables.
-func (t pgTx) extent(ctx context.Context, k Kind, at Place) ([]mark, error) {
-	list := k.watched()
+// readExtent implements tables.
+func (t pgTx) readExtent(ctx context.Context, k Kind, at Place) ([]mark, error) {
+	list := k.watchedTables()
 	marks := make([]mark, len(list))
-	shapes, err := t.shapes(ctx)
+	shapes, err := t.readShapes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var queries []pg.Query
 	for i, table := range list {
 		queries = append(queries, pg.Query{
-			SQL:  "SELECT count(*), coalesce(sum(xmin::text::bigint), 0)::bigint FROM " + shapes[table].named(table) + k.where(),
+			SQL:  "SELECT count(*), coalesce(sum(xmin::text::bigint), 0)::bigint FROM " + shapes[table].qualifiedName(table) + k.whereClause(),
 			Args: at.Key,
 			Row:  func(scan func(...any) error) error { return scan(&marks[i].rows, &marks[i].last) },
 		})
@@ -251,8 +255,8 @@ func (t pgTx) extent(ctx context.Context, k Kind, at Place) ([]mark, error) {
 	return marks, t.Ask(ctx, queries...)
 }
 
-// shapes returns the tables of the kind, read once.
-func (t pgTx) shapes(ctx context.Context) (map[string]*tableShape, error) {
+// readShapes returns the tables of the kind, read once.
+func (t pgTx) readShapes(ctx context.Context) (map[string]*tableShape, error) {
 	t.on.mu.Lock()
 	defer t.on.mu.Unlock()
 	if t.on.shapes != nil {
@@ -290,22 +294,22 @@ func (t pgTx) shapes(ctx context.Context) (map[string]*tableShape, error) {
 	return found, err
 }
 
-// list returns the columns of a table as they are selected: bytes as they are, and the rest as the text
+// selectList returns the columns of a table as they are selected: bytes as they are, and the rest as the text
 // that PostgreSQL makes of it and reads back.
-func (s *tableShape) list() string {
+func (s *tableShape) selectList() string {
 	var list []string
 	for _, c := range s.columns {
 		if s.types[c] == "bytea" {
-			list = append(list, Quoted(c))
+			list = append(list, QuoteName(c))
 		} else {
-			list = append(list, Quoted(c)+"::text")
+			list = append(list, QuoteName(c)+"::text")
 		}
 	}
 	return strings.Join(list, ", ")
 }
 
-// row scans a row of the list query.
-func (s *tableShape) row(scan func(...any) error) (Row, error) {
+// scanRow scans a row of the list query.
+func (s *tableShape) scanRow(scan func(...any) error) (Row, error) {
 	texts, blobs, into := make([]*string, len(s.columns)), make([][]byte, len(s.columns)), make([]any, len(s.columns))
 	for i, c := range s.columns {
 		if into[i] = &texts[i]; s.types[c] == "bytea" {
@@ -329,8 +333,8 @@ func (s *tableShape) row(scan func(...any) error) (Row, error) {
 	return r, nil
 }
 
-// values returns placeholders for columns, each with its type.
-func (s *tableShape) values(columns []string) string {
+// valueList returns placeholders for columns, each with its type.
+func (s *tableShape) valueList(columns []string) string {
 	var list []string
 	for _, c := range columns {
 		list = append(list, "?::"+s.types[c])
@@ -338,36 +342,36 @@ func (s *tableShape) values(columns []string) string {
 	return strings.Join(list, ", ")
 }
 
-// of returns the values of a row in columns.
-func (r Row) of(columns []string) (args []any) {
+// valuesOf returns the values of a row in columns.
+func (r Row) valuesOf(columns []string) (args []any) {
 	for _, c := range columns {
 		args = append(args, r[c])
 	}
 	return args
 }
 
-// is returns the condition that a row with a key fits.
-func (s *tableShape) is() string {
-	return " WHERE (" + names(s.key) + ") = (" + s.values(s.key) + ")"
+// keyCondition returns the condition that a row with a key fits.
+func (s *tableShape) keyCondition() string {
+	return " WHERE (" + columnList(s.key) + ") = (" + s.valueList(s.key) + ")"
 }
 
-// each implements tables.
-func (t pgTx) each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
-	shapes, err := t.shapes(ctx)
+// eachRow implements tables.
+func (t pgTx) eachRow(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
+	shapes, err := t.readShapes(ctx)
 	if err != nil {
 		return err
 	}
 	s := shapes[table]
 	return t.Each(ctx, func(scan func(...any) error) error {
-		r, err := s.row(scan)
+		r, err := s.scanRow(scan)
 		row(0, r)
 		return err
-	}, "SELECT "+s.list()+" FROM "+Quoted(table)+where, args...)
+	}, "SELECT "+s.selectList()+" FROM "+QuoteName(table)+where, args...)
 }
 
-// current implements tables.
-func (t pgTx) current(ctx context.Context, steps []Step) ([]Row, error) {
-	shapes, err := t.shapes(ctx)
+// currentRows implements tables.
+func (t pgTx) currentRows(ctx context.Context, steps []Step) ([]Row, error) {
+	shapes, err := t.readShapes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -376,18 +380,18 @@ func (t pgTx) current(ctx context.Context, steps []Step) ([]Row, error) {
 	for i := range steps {
 		s := shapes[steps[i].Table]
 		queries = append(queries, pg.Query{
-			SQL:  "SELECT " + s.list() + " FROM " + s.named(steps[i].Table) + s.is(),
-			Args: steps[i].row().of(s.key),
-			Row:  func(scan func(...any) error) (err error) { list[i], err = s.row(scan); return err },
+			SQL:  "SELECT " + s.selectList() + " FROM " + s.qualifiedName(steps[i].Table) + s.keyCondition(),
+			Args: steps[i].targetRow().valuesOf(s.key),
+			Row:  func(scan func(...any) error) (err error) { list[i], err = s.scanRow(scan); return err },
 		})
 	}
-	return list, t.ask(ctx, queries)
+	return list, t.askAll(ctx, queries)
 }
 
 // mostAsked bounds how many statements are sent at once.
 const mostAsked = 256
 
-func (t pgTx) ask(ctx context.Context, queries []pg.Query) error {
+func (t pgTx) askAll(ctx context.Context, queries []pg.Query) error {
 	for some := range slices.Chunk(queries, mostAsked) {
 		if err := t.Ask(ctx, some...); err != nil {
 			return err
@@ -396,9 +400,9 @@ func (t pgTx) ask(ctx context.Context, queries []pg.Query) error {
 	return nil
 }
 
-// lay implements tables: temporary views of the tables' names come before them.
-func (t pgTx) lay(ctx context.Context, steps []Step) error {
-	shapes, err := t.shapes(ctx)
+// layViews implements tables: temporary views of the tables' names come before them.
+func (t pgTx) layViews(ctx context.Context, steps []Step) error {
+	shapes, err := t.readShapes(ctx)
 	if err != nil {
 		return err
 	}
@@ -406,39 +410,39 @@ func (t pgTx) lay(ctx context.Context, steps []Step) error {
 	for _, table := range tablesOf(steps) {
 		s := shapes[table]
 		queries = append(queries,
-			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s (LIKE %s)", Quoted(over+table), s.named(table))},
-			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT %s FROM %s LIMIT 0", Quoted(gone+table), names(s.key), s.named(table))},
+			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s (LIKE %s)", QuoteName(over+table), s.qualifiedName(table))},
+			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT %s FROM %s LIMIT 0", QuoteName(gone+table), columnList(s.key), s.qualifiedName(table))},
 			pg.Query{SQL: fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT %s FROM %s r WHERE NOT EXISTS (SELECT 1 FROM pg_temp.%s g WHERE (%s) = (%s)) UNION ALL SELECT %s FROM pg_temp.%s",
-				Quoted(table), names(s.columns), s.named(table), Quoted(gone+table), prefixed("g", s.key), prefixed("r", s.key), names(s.columns), Quoted(over+table))})
+				QuoteName(table), columnList(s.columns), s.qualifiedName(table), QuoteName(gone+table), prefixColumns("g", s.key), prefixColumns("r", s.key), columnList(s.columns), QuoteName(over+table))})
 	}
 	for i := range steps {
 		step := &steps[i]
 		s := shapes[step.Table]
 		if step.Before != nil {
-			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + Quoted(gone+step.Table) + " VALUES (" + s.values(s.key) + ")", Args: step.Before.of(s.key)})
+			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + QuoteName(gone+step.Table) + " VALUES (" + s.valueList(s.key) + ")", Args: step.Before.valuesOf(s.key)})
 		}
 		if step.After != nil {
 			queries = append(queries, pg.Query{
-				SQL:  "INSERT INTO pg_temp." + Quoted(over+step.Table) + " (" + names(s.columns) + ") VALUES (" + s.values(s.columns) + ") RETURNING " + s.list(),
-				Args: step.After.of(s.columns),
-				Row:  func(scan func(...any) error) (err error) { step.After, err = s.row(scan); return err },
+				SQL:  "INSERT INTO pg_temp." + QuoteName(over+step.Table) + " (" + columnList(s.columns) + ") VALUES (" + s.valueList(s.columns) + ") RETURNING " + s.selectList(),
+				Args: step.After.valuesOf(s.columns),
+				Row:  func(scan func(...any) error) (err error) { step.After, err = s.scanRow(scan); return err },
 			})
 		}
 	}
-	return t.ask(ctx, queries)
+	return t.askAll(ctx, queries)
 }
 
-func prefixed(by string, columns []string) string {
+func prefixColumns(by string, columns []string) string {
 	var list []string
 	for _, c := range columns {
-		list = append(list, by+"."+Quoted(c))
+		list = append(list, by+"."+QuoteName(c))
 	}
 	return strings.Join(list, ", ")
 }
 
 // carryOut implements tables.
 func (t pgTx) carryOut(ctx context.Context, steps []Step) error {
-	shapes, err := t.shapes(ctx)
+	shapes, err := t.readShapes(ctx)
 	if err != nil {
 		return err
 	}
@@ -450,20 +454,20 @@ func (t pgTx) carryOut(ctx context.Context, steps []Step) error {
 	for i := range steps {
 		step := &steps[i]
 		s, q := shapes[step.Table], pg.Query{Row: func(scan func(...any) error) error { done++; return scan(nil) }}
-		table := s.named(step.Table)
+		table := s.qualifiedName(step.Table)
 		switch {
 		case step.After == nil:
-			q.SQL, q.Args = "DELETE FROM "+table+s.is(), step.Before.of(s.key)
+			q.SQL, q.Args = "DELETE FROM "+table+s.keyCondition(), step.Before.valuesOf(s.key)
 		case step.Before == nil:
-			q.SQL, q.Args = "INSERT INTO "+table+" ("+names(s.columns)+") VALUES ("+s.values(s.columns)+")", step.After.of(s.columns)
+			q.SQL, q.Args = "INSERT INTO "+table+" ("+columnList(s.columns)+") VALUES ("+s.valueList(s.columns)+")", step.After.valuesOf(s.columns)
 		default:
-			q.SQL = "UPDATE " + table + " SET (" + names(s.columns) + ") = ROW(" + s.values(s.columns) + ")" + s.is()
-			q.Args = append(step.After.of(s.columns), step.Before.of(s.key)...)
+			q.SQL = "UPDATE " + table + " SET (" + columnList(s.columns) + ") = ROW(" + s.valueList(s.columns) + ")" + s.keyCondition()
+			q.Args = append(step.After.valuesOf(s.columns), step.Before.valuesOf(s.key)...)
 		}
 		q.SQL += " RETURNING 1"
 		queries = append(queries, q)
 	}
-	if err := t.ask(ctx, append(queries, changes(&after))); err != nil {
+	if err := t.askAll(ctx, append(queries, changes(&after))); err != nil {
 		return err
 	}
 	// A server that counts nothing says 0.

@@ -46,7 +46,7 @@ func TestApply_commitFails(t *testing.T) {
 		if _, err := s.Apply(t.Context(), p); !errors.Is(err, errBroken) || strings.Contains(err.Error(), "nothing was changed") {
 			t.Errorf("happens: %t: %v", happens, err)
 		}
-		if h, err := s.book.history(); err != nil || h.open != nil || len(h.entries) != want {
+		if h, err := s.book.readHistory(); err != nil || h.open != nil || len(h.entries) != want {
 			t.Errorf("happens: %t: %+v, %v", happens, h, err)
 		}
 		list := storetest.Headers(t, s, "tour")
@@ -95,13 +95,13 @@ func TestJournal_settles(t *testing.T) {
 		s := openDemo(t, demoKind, path)
 		do(t, s, to(model.OpRestore, "tour", "e2"))
 		cutJournal(t, path, 1)
-		if h, err := s.book.history(); err != nil || h.open == nil {
+		if h, err := s.book.readHistory(); err != nil || h.open == nil {
 			t.Fatal(h, err)
 		}
 		if err := look(s); err != nil {
 			t.Error(err)
 		}
-		if h, err := s.book.history(); err != nil || h.open != nil || len(h.entries) != 1 {
+		if h, err := s.book.readHistory(); err != nil || h.open != nil || len(h.entries) != 1 {
 			t.Errorf("%+v, %v", h, err)
 		}
 	}
@@ -185,8 +185,8 @@ func TestRows_withoutAKey(t *testing.T) {
 	s := openDemo(t, demoKind, demoFile(t, "CREATE TABLE bare (x text)", "INSERT INTO bare VALUES ('1')"))
 	for what, ask := range map[string]func(tx tables) error{
 		"rows":    func(tx tables) error { _, err := Rows(t.Context(), tx, "bare", ""); return err },
-		"current": func(tx tables) error { _, err := tx.current(t.Context(), []Step{{Table: "bare"}}); return err },
-		"lay":     func(tx tables) error { return tx.lay(t.Context(), []Step{{Table: "bare", After: Row{"x": "2"}}}) },
+		"current": func(tx tables) error { _, err := tx.currentRows(t.Context(), []Step{{Table: "bare"}}); return err },
+		"lay":     func(tx tables) error { return tx.layViews(t.Context(), []Step{{Table: "bare", After: Row{"x": "2"}}}) },
 		"change":  func(tx tables) error { return tx.carryOut(t.Context(), []Step{{Table: "bare", After: Row{"x": "2"}}}) },
 	} {
 		if err := s.carrier.Suppose(t.Context(), ask); err == nil || !strings.Contains(err.Error(), `table "bare" has no primary key`) {
@@ -204,7 +204,7 @@ func TestCarryOut_rowIDs(t *testing.T) {
 	err := s.carrier.Amend(t.Context(), func(tx tables) error {
 		err := tx.carryOut(t.Context(), []Step{{Table: "heads", After: row("free"), At: 77}, {Table: "heads", After: row("taken"), At: 77}, {Table: "heads", After: row("any")}})
 		for _, session := range []string{"free", "taken", "any"} {
-			err = errors.Join(err, tx.each(t.Context(), "heads", " WHERE session = ?", func(at int64, r Row) { ids = append(ids, at) }, session))
+			err = errors.Join(err, tx.eachRow(t.Context(), "heads", " WHERE session = ?", func(at int64, r Row) { ids = append(ids, at) }, session))
 		}
 		return err
 	})

@@ -377,7 +377,7 @@ func TestKind_sign(t *testing.T) {
 		if got := fmt.Sprint(why, ": ", ok); err != nil || got != want {
 			t.Errorf("%s: %s, %v", filepath.Base(path), got, err)
 		}
-		s, err := demoKind.open(t.Context(), path)
+		s, err := demoKind.openFile(t.Context(), path)
 		if ok != (err == nil) {
 			t.Errorf("%s opens: %v", filepath.Base(path), err)
 		}
@@ -443,7 +443,7 @@ func TestKind_renamed(t *testing.T) {
 	if at.Name("entries") != `odd "name"` || at.Table("entries") != `"odd ""name"""` || at.Name("heads") != "heads" || at.Table("heads") != "heads" {
 		t.Error(at.Name("entries"), at.Table("entries"), at.Name("heads"), at.Table("heads"))
 	}
-	if other := at.Named("x", "y", ""); other.ID != "x" || !reflect.DeepEqual(other.Key, []any{"y", ""}) || other.Name("entries") != `odd "name"` {
+	if other := at.SessionPlace("x", "y", ""); other.ID != "x" || !reflect.DeepEqual(other.Key, []any{"y", ""}) || other.Name("entries") != `odd "name"` {
 		t.Errorf("%+v", other)
 	}
 }
@@ -457,7 +457,7 @@ func (renamed) Log(ctx context.Context, t Tx, of Place, from string) (log Log, e
 		return log, err
 	}
 	log.Facts.Newest = true
-	err = Each(ctx, span, t.Each, func(scan func(...any) error) error {
+	err = EachRow(ctx, span, t.Each, func(scan func(...any) error) error {
 		h, body := model.Header{CreatedAt: time.Unix(start, 0)}, ""
 		err := scan(&h.ID, &body)
 		new(Said).Add(&h, []byte(body))

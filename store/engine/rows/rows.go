@@ -70,13 +70,13 @@ func (p Place) Name(table string) string {
 // Table returns how a statement names one of the kind's tables.
 func (p Place) Table(table string) string {
 	if name, ok := p.tables[table]; ok {
-		return Quoted(name)
+		return QuoteName(name)
 	}
 	return table
 }
 
-// Named returns where a session is in the same tables, by its id and by the columns that name it.
-func (p Place) Named(id string, key ...any) *Place {
+// SessionPlace returns where a session is in the same tables, by its id and by the columns that name it.
+func (p Place) SessionPlace(id string, key ...any) *Place {
 	return &Place{ID: id, Key: key, tables: p.tables}
 }
 
@@ -150,24 +150,24 @@ type Kind struct {
 // is an SQL list or query that takes the key.
 type Side struct{ Table, Column, Of string }
 
-// where is the condition that the rows of a session fit.
-func (k Kind) where() string { return " WHERE " + strings.Join(k.Key, " = ? AND ") + " = ?" }
+// whereClause is the condition that the rows of a session fit.
+func (k Kind) whereClause() string { return " WHERE " + strings.Join(k.Key, " = ? AND ") + " = ?" }
 
-// order returns the columns by which a later snapshot is greater.
-func (k Kind) order() []string {
+// orderColumns returns the columns by which a later snapshot is greater.
+func (k Kind) orderColumns() []string {
 	if k.Order == nil {
 		return []string{k.ID}
 	}
 	return k.Order
 }
 
-// watched returns the tables that have a row for each change of a session.
-func (k Kind) watched() []string {
+// watchedTables returns the tables that have a row for each change of a session.
+func (k Kind) watchedTables() []string {
 	tables := []string{k.Snapshots}
 	for _, table := range slices.Sorted(maps.Keys(k.Tables)) {
 		has := strings.Fields(k.Tables[table])
 		lacks := func(column string) bool { return !slices.Contains(has, column) }
-		if table != k.Snapshots && !slices.ContainsFunc(slices.Concat(k.order(), k.Key), lacks) {
+		if table != k.Snapshots && !slices.ContainsFunc(slices.Concat(k.orderColumns(), k.Key), lacks) {
 			tables = append(tables, table)
 		}
 	}
@@ -183,11 +183,11 @@ func (k Kind) Kind() store.Kind {
 		Recognise: k.recognise,
 		Places:    k.Places,
 		Open: func(ctx context.Context, path string) (store.Store, error) {
-			m, err := k.open(ctx, path)
+			m, err := k.openFile(ctx, path)
 			if err != nil {
 				return nil, err
 			}
-			return m.store(), nil
+			return m.newStore(), nil
 		},
 	}
 }
@@ -195,7 +195,7 @@ func (k Kind) Kind() store.Kind {
 // sign returns why a database is of the kind, or, with false, the tables and columns that it lacks.
 func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err error) {
 	tables := slices.Sorted(maps.Keys(k.Tables))
-	sets, err := k.find(ctx, t)
+	sets, err := k.findTableSets(ctx, t)
 	if len(sets) == 0 {
 		for i := 0; err == nil && i < len(tables); i++ {
 			var what string
@@ -211,9 +211,9 @@ func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err er
 	return "a SQLite database with " + k.Framework + "'s tables " + strings.Join(tables, " and "), true, nil
 }
 
-// find returns the sets of the kind's tables in a database, each by the names that the
+// findTableSets returns the sets of the kind's tables in a database, each by the names that the
 // kind has for them. A set is nil where these are the names in the database.
-func (k Kind) find(ctx context.Context, t tables) (sets []map[string]string, err error) {
+func (k Kind) findTableSets(ctx context.Context, t tables) (sets []map[string]string, err error) {
 	if !k.Renamed {
 		for table, columns := range k.Tables {
 			if has, err := t.Columns(ctx, table); err != nil || !hasAll(has, columns) {
@@ -290,8 +290,8 @@ func Find[S interface{ Find(id string) int }](t Tx, of Place, id string, read fu
 // unnamed is the id of a session whose name is empty: "" is the store itself.
 const unnamed = "(no name)"
 
-// named returns the place of the session with a key, in the tables of a place. taken are the ids in use.
-func (p Place) named(key []string, taken map[string]bool) Place {
+// keyedPlace returns the place of the session with a key, in the tables of a place. taken are the ids in use.
+func (p Place) keyedPlace(key []string, taken map[string]bool) Place {
 	p.Key = make([]any, len(key))
 	for i, name := range key {
 		p.Key[i] = name

@@ -59,7 +59,7 @@ func (s *Said) Add(h *model.Header, message []byte) {
 // EventUser is the event of a snapshot in which the user speaks.
 const EventUser = "user input"
 
-// Span is rows of a session that follow each other, see [Each].
+// Span is rows of a session that follow each other, see [EachRow].
 type Span struct {
 	// where is the end of a query, from WHERE on, that returns them in their order, and
 	// args are its arguments.
@@ -81,11 +81,11 @@ func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int
 	if on, ok := t.(pgTx); ok { // the order is written otherwise there
 		k.Order = on.on.kind.Order
 	}
-	order, table := strings.Join(k.order(), ", "), of.Table(k.Snapshots)
-	s.where, s.args = k.where(), of.Key
+	order, table := strings.Join(k.orderColumns(), ", "), of.Table(k.Snapshots)
+	s.where, s.args = k.whereClause(), of.Key
 	if from != "" {
 		at := func(compare string) string {
-			return k.where() + " AND (" + order + ") " + compare + " (SELECT " + order + " FROM " + table + k.where() + " AND " + k.ID + " = ?)"
+			return k.whereClause() + " AND (" + order + ") " + compare + " (SELECT " + order + " FROM " + table + k.whereClause() + " AND " + k.ID + " = ?)"
 		}
 		args := func(id string, more ...any) (all []any) {
 			return append(append(append(append(all, of.Key...), of.Key...), id), more...)
@@ -95,7 +95,7 @@ func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int
 		}
 		if s.Skip = min(s.First, context); s.Skip > 0 {
 			s.First -= s.Skip
-			backwards := strings.Join(k.order(), " DESC, ") + " DESC"
+			backwards := strings.Join(k.orderColumns(), " DESC, ") + " DESC"
 			if err = t.Row(ctx, "SELECT "+k.ID+" FROM "+table+at("<")+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?", args(from, s.Skip-1)...).Scan(&from); err != nil {
 				return s, err
 			}
@@ -104,15 +104,15 @@ func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int
 	}
 	s.where += " ORDER BY " + order
 	if file, ok := t.(sqliteTx); ok && file.roomy {
-		s.one, s.key = k.where()+" AND rowid = ?", of.Key
+		s.one, s.key = k.whereClause()+" AND rowid = ?", of.Key
 		s.ids, err = firstColumn[int64](ctx, t, "SELECT rowid FROM "+table+s.where, s.args...)
 	}
 	return s, err
 }
 
-// Each runs row on each row of a span. run is Each or Records of a transaction, and query ends before WHERE.
+// EachRow runs row on each row of a span. run is Each or Records of a transaction, and query ends before WHERE.
 // SQLite copies the values that it sorts several times. So large rows are read one by one in the order of their ids.
-func Each[R any](ctx context.Context, s Span, run func(context.Context, R, string, ...any) error, row R, query string) error {
+func EachRow[R any](ctx context.Context, s Span, run func(context.Context, R, string, ...any) error, row R, query string) error {
 	if s.ids == nil {
 		return run(ctx, row, query+s.where, s.args...)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // A damaged page of a file costs the rows on it. SQLite aborts a query that comes to such a page. So the
-// function runs once more on views under the tables' names, like the views of a plan, see sqliteTx.lay:
+// function runs once more on views under the tables' names, like the views of a plan, see sqliteTx.layViews:
 //
 //	a table that is whole      SELECT … FROM main.T NOT INDEXED: pages of its indexes are not needed
 //	a table that is damaged    SELECT … FROM its readable row ids CROSS JOIN main.T ON rowid = id
@@ -57,13 +57,13 @@ func (c *largeCell) String() string {
 	return fmt.Sprintf("%s.%s of row %d is %d MB", c.table, c.column, c.row, c.size>>20)
 }
 
-func (c *largeCell) fault() model.Fault {
+func (c *largeCell) sizeFault() model.Fault {
 	return model.Fault{Code: FaultRow, Severity: model.Loses, File: c.table,
 		Meaning: c.String() + ": the row is not read", Verdict: "the framework reads all of it; nothing that it writes there is as large"}
 }
 
-// check implements tables.
-func (t sqliteTx) check(ctx context.Context, k Kind) (faults []model.Fault, err error) {
+// checkTables implements tables.
+func (t sqliteTx) checkTables(ctx context.Context, k Kind) (faults []model.Fault, err error) {
 	complaints, err := t.Check(ctx)
 	for _, text := range complaints {
 		faults = append(faults, model.Fault{Code: FaultDatabase, Severity: model.Loses, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
@@ -71,18 +71,18 @@ func (t sqliteTx) check(ctx context.Context, k Kind) (faults []model.Fault, err 
 	if err != nil {
 		return nil, err
 	}
-	left, err := t.sound(ctx, k, false)
+	left, err := t.readableParts(ctx, k, false)
 	for _, one := range left {
 		for i := range min(len(one.large), mostLargeTold) {
-			faults = append(faults, one.large[i].fault())
+			faults = append(faults, one.large[i].sizeFault())
 		}
 	}
 	return faults, err
 }
 
-// sound returns the readable parts of the tables that have row ids. Without probe it returns only the
+// readableParts returns the readable parts of the tables that have row ids. Without probe it returns only the
 // tables with values that are too large; with probe it looks for damaged pages.
-func (t sqliteTx) sound(ctx context.Context, k Kind, probe bool) (list []sound, err error) {
+func (t sqliteTx) readableParts(ctx context.Context, k Kind, probe bool) (list []sound, err error) {
 	all, err := t.Tables(ctx)
 	if err != nil {
 		return nil, err
@@ -109,10 +109,10 @@ func (t sqliteTx) sound(ctx context.Context, k Kind, probe bool) (list []sound, 
 			}
 			continue
 		}
-		err = t.Records(ctx, func(map[string]any) error { return nil }, "SELECT rowid, * FROM main."+Quoted(table)+" NOT INDEXED")
+		err = t.Records(ctx, func(map[string]any) error { return nil }, "SELECT rowid, * FROM main."+QuoteName(table)+" NOT INDEXED")
 		switch one.damaged = sqlitefile.IsDamage(err); {
 		case one.damaged:
-			if err := t.probe(ctx, &one); err != nil {
+			if err := t.probeRows(ctx, &one); err != nil {
 				return nil, err
 			}
 		case err != nil:
@@ -125,7 +125,7 @@ func (t sqliteTx) sound(ctx context.Context, k Kind, probe bool) (list []sound, 
 
 // smallColumns returns by the name of a table the columns that hold no large values.
 func (t sqliteTx) smallColumns(ctx context.Context, k Kind) (map[string]map[string]bool, error) {
-	sets, err := k.find(ctx, t)
+	sets, err := k.findTableSets(ctx, t)
 	small := map[string]map[string]bool{}
 	for _, set := range sets {
 		for table, columns := range k.Tables {
@@ -150,7 +150,7 @@ func (t sqliteTx) findLarge(ctx context.Context, one *sound, small map[string]bo
 		if small[column] {
 			most = mostSmall
 		}
-		size := "ifnull(octet_length(" + Quoted(column) + "), 0)"
+		size := "ifnull(octet_length(" + QuoteName(column) + "), 0)"
 		sizes, over = append(sizes, size), append(over, fmt.Sprintf("%s > %d", size, most))
 	}
 	return t.Each(ctx, func(scan func(...any) error) error {
@@ -169,12 +169,12 @@ func (t sqliteTx) findLarge(ctx context.Context, one *sound, small map[string]bo
 		}
 		one.large = append(one.large, found)
 		return nil
-	}, "SELECT rowid, "+strings.Join(sizes, ", ")+" FROM main."+Quoted(one.table)+" NOT INDEXED WHERE "+strings.Join(over, " OR "))
+	}, "SELECT rowid, "+strings.Join(sizes, ", ")+" FROM main."+QuoteName(one.table)+" NOT INDEXED WHERE "+strings.Join(over, " OR "))
 }
 
-// probe finds the rows of a damaged table that can be read.
-func (t sqliteTx) probe(ctx context.Context, one *sound) error {
-	main := "main." + Quoted(one.table)
+// probeRows finds the rows of a damaged table that can be read.
+func (t sqliteTx) probeRows(ctx context.Context, one *sound) error {
+	main := "main." + QuoteName(one.table)
 	known := map[int64]bool{}
 	var last [3]int64
 	for i, which := range []string{" NOT INDEXED ORDER BY rowid", " NOT INDEXED ORDER BY rowid DESC", ""} {
@@ -207,18 +207,18 @@ func (t sqliteTx) probe(ctx context.Context, one *sound) error {
 // passOver lays views over the tables of a file that have only the rows that can be read.
 func (t sqliteTx) passOver(ctx context.Context, list []sound) error {
 	for _, one := range list {
-		from := "main." + Quoted(one.table) + " m NOT INDEXED"
+		from := "main." + QuoteName(one.table) + " m NOT INDEXED"
 		where := " WHERE 1"
 		for i, cell := range one.large {
 			where += fmt.Sprintf(" AND m.rowid <> %d", cell.row)
 			if i < mostLargeTold {
-				t.passed.Add(cell.fault())
+				t.passed.Add(cell.sizeFault())
 			}
 		}
 		if one.damaged {
-			ids := "temp." + Quoted(readable+one.table)
-			from = ids + " r CROSS JOIN main." + Quoted(one.table) + " m ON m.rowid = r.id"
-			if err := t.Define(ctx, "CREATE TEMP TABLE "+Quoted(readable+one.table)+" (id INTEGER PRIMARY KEY)"); err != nil {
+			ids := "temp." + QuoteName(readable+one.table)
+			from = ids + " r CROSS JOIN main." + QuoteName(one.table) + " m ON m.rowid = r.id"
+			if err := t.Define(ctx, "CREATE TEMP TABLE "+QuoteName(readable+one.table)+" (id INTEGER PRIMARY KEY)"); err != nil {
 				return err
 			}
 			for _, id := range one.ids {
@@ -230,7 +230,7 @@ func (t sqliteTx) passOver(ctx context.Context, list []sound) error {
 				Meaning: fmt.Sprintf("rows of the table %s are on damaged pages, at least %d, and are passed over", one.table, one.lost),
 				Verdict: "SQLite gives up a query that comes to them"})
 		}
-		if err := t.Define(ctx, fmt.Sprintf("CREATE TEMP VIEW %s (rowid, %s) AS SELECT m.rowid, m.%s FROM %s", Quoted(one.table), names(one.columns), strings.ReplaceAll(names(one.columns), ", ", ", m."), from+where)); err != nil {
+		if err := t.Define(ctx, fmt.Sprintf("CREATE TEMP VIEW %s (rowid, %s) AS SELECT m.rowid, m.%s FROM %s", QuoteName(one.table), columnList(one.columns), strings.ReplaceAll(columnList(one.columns), ", ", ", m."), from+where)); err != nil {
 			return err
 		}
 	}
@@ -249,9 +249,9 @@ func passedOver(t tables) []model.Fault {
 	return file.passed.All()
 }
 
-// lost returns the damage where no session is left, nil where nothing is passed over: a store of
+// lossError returns the damage where no session is left, nil where nothing is passed over: a store of
 // which no row can be read is no empty one.
-func lost(t tables) error {
+func lossError(t tables) error {
 	for _, f := range passedOver(t) {
 		return fmt.Errorf("%w, and no session is left: %s", sqlitefile.ErrDamaged, f.Meaning)
 	}

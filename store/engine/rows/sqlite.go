@@ -55,7 +55,7 @@ func onSQLite(most int, what func(tables) error) func(*sqlitefile.Tx) error {
 // Read implements carrier. Of a file with damaged pages, or with values that are too large, it
 // reads the rest.
 func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
-	err := f.within(ctx, f.File.Read, what)
+	err := f.withinLimits(ctx, f.File.Read, what)
 	if damaged := sqlitefile.IsDamage(err); !damaged && !sqlitefile.TooLarge(err) {
 		return err
 	}
@@ -63,7 +63,7 @@ func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
 		if !probe && sqlitefile.IsDamage(err) || probe && !sqlitefile.IsDamage(err) {
 			continue
 		}
-		left, unread := f.left(ctx, probe)
+		left, unread := f.partialTables(ctx, probe)
 		if unread != nil {
 			return unread
 		}
@@ -77,9 +77,9 @@ func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
 	return err
 }
 
-// within runs what first as though no value were large. Where one is that may be, it is read: the
+// withinLimits runs what first as though no value were large. Where one is that may be, it is read: the
 // error is sqlitefile.ErrTooLarge where one is that may not.
-func (f sqliteFile) within(ctx context.Context, run func(context.Context, func(*sqlitefile.Tx) error) error, what func(tables) error) error {
+func (f sqliteFile) withinLimits(ctx context.Context, run func(context.Context, func(*sqlitefile.Tx) error) error, what func(tables) error) error {
 	if f.roomy.Load() {
 		return run(ctx, onSQLite(mostCell, what))
 	}
@@ -87,7 +87,7 @@ func (f sqliteFile) within(ctx context.Context, run func(context.Context, func(*
 	if !sqlitefile.TooLarge(err) {
 		return err
 	}
-	left, unread := f.left(ctx, false)
+	left, unread := f.partialTables(ctx, false)
 	if unread != nil {
 		return unread
 	}
@@ -98,14 +98,14 @@ func (f sqliteFile) within(ctx context.Context, run func(context.Context, func(*
 	return run(ctx, onSQLite(mostCell, what))
 }
 
-// left returns the tables that are not read whole: the tables with values that are too large. With
+// partialTables returns the tables that are not read whole: the tables with values that are too large. With
 // probe it returns the readable part of all tables, because pages are damaged.
-func (f sqliteFile) left(ctx context.Context, probe bool) (left []sound, err error) {
+func (f sqliteFile) partialTables(ctx context.Context, probe bool) (left []sound, err error) {
 	err = f.File.Read(ctx, func(t *sqlitefile.Tx) (err error) {
 		if err := t.Limit(mostCell); err != nil {
 			return err
 		}
-		left, err = sqlitefile.Keep(t, fmt.Sprint("sound ", probe), func() ([]sound, error) { return inFile(t).sound(ctx, f.kind, probe) })
+		left, err = sqlitefile.Keep(t, fmt.Sprint("sound ", probe), func() ([]sound, error) { return inFile(t).readableParts(ctx, f.kind, probe) })
 		return err
 	})
 	return left, err
@@ -113,7 +113,7 @@ func (f sqliteFile) left(ctx context.Context, probe bool) (left []sound, err err
 
 // Suppose implements carrier.
 func (f sqliteFile) Suppose(ctx context.Context, what func(tables) error) error {
-	return f.within(ctx, f.File.Suppose, what)
+	return f.withinLimits(ctx, f.File.Suppose, what)
 }
 
 // Amend implements carrier: SQLite locks the whole file.
@@ -124,15 +124,15 @@ func (f sqliteFile) Amend(ctx context.Context, what func(tables) error) error {
 // Busy implements carrier.
 func (sqliteFile) Busy(err error) bool { return errors.Is(err, sqlitefile.ErrBusy) }
 
-// Denied implements carrier.
-func (f sqliteFile) Denied(err error) error {
+// ExplainDenial implements carrier.
+func (f sqliteFile) ExplainDenial(err error) error {
 	return &model.UnwritableError{Err: f.File.WhyDenied(files.Cause(err)), Became: "nothing was changed"}
 }
 
 // Where implements carrier.
 func (sqliteFile) Where() string { return "beside the file" }
 
-func (k Kind) open(ctx context.Context, path string) (*medium, error) {
+func (k Kind) openFile(ctx context.Context, path string) (*medium, error) {
 	file := sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
 		why, ok, err := k.sign(ctx, inFile(t))
 		if err == nil && !ok {
@@ -142,7 +142,7 @@ func (k Kind) open(ctx context.Context, path string) (*medium, error) {
 	})
 	m := &medium{kind: k, address: path, now: time.Now, carrier: sqliteFile{file, k, new(atomic.Bool)}}
 	m.book.path = file.Path() + Beside
-	m.settle(ctx)
+	m.settleIntent(ctx)
 	if err := m.carrier.Read(ctx, func(tables) error { return nil }); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, m.Close()))
 	}
@@ -164,7 +164,7 @@ func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, 
 	err = errors.Join(err, f.Close())
 	if errors.Is(err, sqlitefile.ErrUnsettled) {
 		// Where a write of Hindcast's own was broken off, to open the store settles it.
-		m, failed := k.open(ctx, path)
+		m, failed := k.openFile(ctx, path)
 		if failed == nil {
 			return "a SQLite database in which Hindcast wrote to " + k.Framework + "'s tables", true, m.Close()
 		}
@@ -187,9 +187,9 @@ func (t sqliteTx) Ask(ctx context.Context, queries ...Query) error {
 	return nil
 }
 
-// sets implements tables.
-func (t sqliteTx) sets(ctx context.Context, k Kind) ([]map[string]string, error) {
-	return k.find(ctx, t)
+// listTableSets implements tables.
+func (t sqliteTx) listTableSets(ctx context.Context, k Kind) ([]map[string]string, error) {
+	return k.findTableSets(ctx, t)
 }
 
 // upTo implements tables: the marks say it.
@@ -197,20 +197,20 @@ func (sqliteTx) upTo(_ context.Context, _ Kind, _ Place, _ string, now []mark) (
 	return now, nil
 }
 
-// keys implements tables.
-func (t sqliteTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error) {
+// listKeys implements tables.
+func (t sqliteTx) listKeys(ctx context.Context, k Kind, in Place) ([][]string, error) {
 	return keysOf(ctx, t, k, "SELECT DISTINCT "+strings.Join(k.Key, ", ")+" FROM "+in.Table(k.Snapshots))
 }
 
 // mostCounted implements tables.
 func (sqliteTx) mostCounted() int { return -1 }
 
-// marks implements tables.
-func (t sqliteTx) marks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error) {
+// readMarks implements tables.
+func (t sqliteTx) readMarks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error) {
 	grows = was != nil
-	order, where := strings.Join(k.order(), ", "), k.where()
+	order, where := strings.Join(k.orderColumns(), ", "), k.whereClause()
 	earlier := "(" + order + ") < (SELECT " + order + " FROM " + at.Table(k.Snapshots) + where + " AND " + k.ID + " = ?)"
-	for i, table := range k.watched() {
+	for i, table := range k.watchedTables() {
 		var then mark
 		if was != nil {
 			then = was[i]
@@ -229,11 +229,11 @@ func (t sqliteTx) marks(ctx context.Context, k Kind, at Place, was []mark, newes
 	return now, grows, nil
 }
 
-// extent implements tables.
-func (t sqliteTx) extent(ctx context.Context, k Kind, at Place) (list []mark, err error) {
-	for _, table := range k.watched() {
+// readExtent implements tables.
+func (t sqliteTx) readExtent(ctx context.Context, k Kind, at Place) (list []mark, err error) {
+	for _, table := range k.watchedTables() {
 		var m mark
-		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM main."+at.Table(table)+k.where(), at.Key...).Scan(&m.rows, &m.last); err != nil {
+		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM main."+at.Table(table)+k.whereClause(), at.Key...).Scan(&m.rows, &m.last); err != nil {
 			return nil, err
 		}
 		list = append(list, m)
@@ -241,15 +241,15 @@ func (t sqliteTx) extent(ctx context.Context, k Kind, at Place) (list []mark, er
 	return list, nil
 }
 
-func (t sqliteTx) each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
-	columns, _, err := t.shape(ctx, table)
+func (t sqliteTx) eachRow(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
+	columns, _, err := t.readShape(ctx, table)
 	if err != nil {
 		return err
 	}
 	// A column by itself would come as its declared type says, such as a time.
 	query := "SELECT rowid"
 	for _, c := range columns {
-		query += ", +" + Quoted(c)
+		query += ", +" + QuoteName(c)
 	}
 	return t.Each(ctx, func(scan func(...any) error) error {
 		var at int64
@@ -269,11 +269,11 @@ func (t sqliteTx) each(ctx context.Context, table, where string, row func(at int
 		}
 		row(at, r)
 		return nil
-	}, query+" FROM "+Quoted(table)+where, args...)
+	}, query+" FROM "+QuoteName(table)+where, args...)
 }
 
-// shape returns the columns of a table in the file, and those of its primary key.
-func (t sqliteTx) shape(ctx context.Context, table string) (columns, key []string, err error) {
+// readShape returns the columns of a table in the file, and those of its primary key.
+func (t sqliteTx) readShape(ctx context.Context, table string) (columns, key []string, err error) {
 	if s := t.shapes[table]; s != nil {
 		return s.columns, s.key, nil
 	}
@@ -300,45 +300,45 @@ func (t sqliteTx) shape(ctx context.Context, table string) (columns, key []strin
 	return columns, key, err
 }
 
-// current implements tables.
-func (t sqliteTx) current(ctx context.Context, steps []Step) ([]Row, error) {
+// currentRows implements tables.
+func (t sqliteTx) currentRows(ctx context.Context, steps []Step) ([]Row, error) {
 	list := make([]Row, len(steps))
 	for i := range steps {
 		s := &steps[i]
-		_, key, err := t.shape(ctx, s.Table)
+		_, key, err := t.readShape(ctx, s.Table)
 		if err != nil {
 			return nil, err
 		}
-		where, args := s.is(key)
-		if err := t.each(ctx, s.Table, where, func(at int64, r Row) { s.At, list[i] = at, r }, args...); err != nil {
+		where, args := s.rowCondition(key)
+		if err := t.eachRow(ctx, s.Table, where, func(at int64, r Row) { s.At, list[i] = at, r }, args...); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// lay implements tables: views of the tables' names hide them from this
+// layViews implements tables: views of the tables' names hide them from this
 // connection, as long as the transaction lasts. SQLite keeps what it is given.
-func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
+func (t sqliteTx) layViews(ctx context.Context, steps []Step) error {
 	next := map[string]int64{}
 	columnsOf := map[string][]string{}
 	for _, table := range tablesOf(steps) {
-		columns, key, err := t.shape(ctx, table)
+		columns, key, err := t.readShape(ctx, table)
 		if err != nil {
 			return err
 		}
 		var last int64
-		if err := t.Row(ctx, "SELECT ifnull(max(rowid), 0) FROM "+Quoted(table)).Scan(&last); err != nil {
+		if err := t.Row(ctx, "SELECT ifnull(max(rowid), 0) FROM "+QuoteName(table)).Scan(&last); err != nil {
 			return err
 		}
 		next[table], columnsOf[table] = last, columns
-		of := names(columns)
+		of := columnList(columns)
 		for _, define := range []string{
-			fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT rowid AS %s, %s FROM main.%s WHERE 0", Quoted(over+table), Quoted(over), of, Quoted(table)),
-			fmt.Sprintf("CREATE INDEX temp.%s ON %s (%s)", Quoted(within+table), Quoted(over+table), names(key)),
-			fmt.Sprintf("CREATE TEMP TABLE %s (id INTEGER PRIMARY KEY)", Quoted(gone+table)),
+			fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT rowid AS %s, %s FROM main.%s WHERE 0", QuoteName(over+table), QuoteName(over), of, QuoteName(table)),
+			fmt.Sprintf("CREATE INDEX temp.%s ON %s (%s)", QuoteName(within+table), QuoteName(over+table), columnList(key)),
+			fmt.Sprintf("CREATE TEMP TABLE %s (id INTEGER PRIMARY KEY)", QuoteName(gone+table)),
 			fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT rowid AS rowid, %s FROM main.%s WHERE rowid NOT IN (SELECT id FROM temp.%s) UNION ALL SELECT %s, %s FROM temp.%s",
-				Quoted(table), of, Quoted(table), Quoted(gone+table), Quoted(over), of, Quoted(over+table)),
+				QuoteName(table), of, QuoteName(table), QuoteName(gone+table), QuoteName(over), of, QuoteName(over+table)),
 		} {
 			if err := t.Define(ctx, define); err != nil {
 				return err
@@ -348,7 +348,7 @@ func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 	for i := range steps {
 		s := &steps[i]
 		if s.Before != nil {
-			if _, err := t.Exec(ctx, "INSERT INTO temp."+Quoted(gone+s.Table)+" VALUES (?)", s.At); err != nil {
+			if _, err := t.Exec(ctx, "INSERT INTO temp."+QuoteName(gone+s.Table)+" VALUES (?)", s.At); err != nil {
 				return err
 			}
 		}
@@ -364,7 +364,7 @@ func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 		for _, c := range columnsOf[s.Table] {
 			args = append(args, s.After[c])
 		}
-		if _, err := t.Exec(ctx, "INSERT INTO temp."+Quoted(over+s.Table)+" VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...); err != nil {
+		if _, err := t.Exec(ctx, "INSERT INTO temp."+QuoteName(over+s.Table)+" VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...); err != nil {
 			return err
 		}
 	}
@@ -392,18 +392,18 @@ func (t sqliteTx) carryOut(ctx context.Context, steps []Step) error {
 }
 
 func (t sqliteTx) carryOutOne(ctx context.Context, s *Step) error {
-	_, key, err := t.shape(ctx, s.Table)
+	_, key, err := t.readShape(ctx, s.Table)
 	if err != nil {
 		return err
 	}
-	where, is := s.is(key)
-	columns := slices.Sorted(maps.Keys(s.row()))
+	where, is := s.rowCondition(key)
+	columns := slices.Sorted(maps.Keys(s.targetRow()))
 	var names, values []string
 	var args []any
 	for _, c := range columns {
-		names, values, args = append(names, Quoted(c)), append(values, "?"), append(args, s.After[c])
+		names, values, args = append(names, QuoteName(c)), append(values, "?"), append(args, s.After[c])
 	}
-	table := "main." + Quoted(s.Table)
+	table := "main." + QuoteName(s.Table)
 	if s.Before == nil && s.At != 0 {
 		var taken bool
 		if err := t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE rowid = ?", s.At).Scan(&taken); err != nil {

@@ -69,30 +69,30 @@ type Step struct {
 	At int64 `json:"at,omitempty"`
 }
 
-// Quoted returns how a statement names a table or a column.
-func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// QuoteName returns how a statement names a table or a column.
+func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-func names(columns []string) string {
+func columnList(columns []string) string {
 	var list []string
 	for _, c := range columns {
-		list = append(list, Quoted(c))
+		list = append(list, QuoteName(c))
 	}
 	return strings.Join(list, ", ")
 }
 
-// row returns the row that one after a step takes the place of, or that it is.
-func (s *Step) row() Row {
+// targetRow returns the row that one after a step takes the place of, or that it is.
+func (s *Step) targetRow() Row {
 	if s.Before != nil {
 		return s.Before
 	}
 	return s.After
 }
 
-// is returns the condition that the row of a step fits, and its values.
-func (s *Step) is(key []string) (where string, args []any) {
+// rowCondition returns the condition that the row of a step fits, and its values.
+func (s *Step) rowCondition(key []string) (where string, args []any) {
 	for i, column := range key {
-		where += [...]string{" WHERE ", " AND "}[min(i, 1)] + Quoted(column) + " = ?"
-		args = append(args, s.row()[column])
+		where += [...]string{" WHERE ", " AND "}[min(i, 1)] + QuoteName(column) + " = ?"
+		args = append(args, s.targetRow()[column])
 	}
 	return where, args
 }
@@ -112,23 +112,23 @@ func tablesOf(steps []Step) []string {
 // Rows returns rows of a table as they are stored, by a condition behind the table's name:
 // " WHERE … ORDER BY …".
 func Rows(ctx context.Context, t Tx, table, where string, args ...any) (list []Row, err error) {
-	err = t.(tables).each(ctx, table, where, func(_ int64, r Row) { list = append(list, r) }, args...)
+	err = t.(tables).eachRow(ctx, table, where, func(_ int64, r Row) { list = append(list, r) }, args...)
 	return list, err
 }
 
 // String names the row of a step, for people.
 func (s *Step) String() string {
 	var values []string
-	for _, column := range slices.Sorted(maps.Keys(s.row())) {
-		if text, is := s.row()[column].(string); is && strings.HasSuffix(column, "id") {
+	for _, column := range slices.Sorted(maps.Keys(s.targetRow())) {
+		if text, is := s.targetRow()[column].(string); is && strings.HasSuffix(column, "id") {
 			values = append(values, fmt.Sprintf("%s %.40q", column, text))
 		}
 	}
 	return "the row of " + s.Table + " with " + strings.Join(values, ", ")
 }
 
-// back returns the steps that take steps back.
-func back(steps []Step) []Step {
+// reverseSteps returns the steps that take steps back.
+func reverseSteps(steps []Step) []Step {
 	list := make([]Step, len(steps))
 	for i, s := range steps {
 		list[len(steps)-1-i] = Step{Table: s.Table, Before: s.After, After: s.Before, At: s.At}
@@ -136,9 +136,9 @@ func back(steps []Step) []Step {
 	return list
 }
 
-// expect compares the stored rows of steps with Before, and notes their row ids.
-func expect(ctx context.Context, t tables, steps []Step) error {
-	list, err := t.current(ctx, steps)
+// expectStored compares the stored rows of steps with Before, and notes their row ids.
+func expectStored(ctx context.Context, t tables, steps []Step) error {
+	list, err := t.currentRows(ctx, steps)
 	if err != nil {
 		return err
 	}
@@ -157,8 +157,8 @@ func expect(ctx context.Context, t tables, steps []Step) error {
 	return nil
 }
 
-// words says in words what steps write, a line for each table.
-func words(steps []Step) (lines []string) {
+// describeSteps says in words what steps write, a line for each table.
+func describeSteps(steps []Step) (lines []string) {
 	type count struct{ added, replaced, removed int }
 	var tables []string
 	counts := map[string]*count{}

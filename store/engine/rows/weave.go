@@ -16,7 +16,7 @@ type Weaver interface {
 	Weave(ctx context.Context, t Tx, of Place, ids []string, to store.Loom) error
 }
 
-func (m *medium) weave(ctx context.Context, s *engine.Store, refs []model.Ref, to store.Loom) error {
+func (m *medium) weaveStates(ctx context.Context, s *engine.Store, refs []model.Ref, to store.Loom) error {
 	ids := make([]string, len(refs))
 	for i, ref := range refs {
 		ids[i] = ref.ID
@@ -24,14 +24,14 @@ func (m *medium) weave(ctx context.Context, s *engine.Store, refs []model.Ref, t
 	w := &taking{to: to, m: m, s: s, refs: refs, taken: make([]bool, len(refs))}
 	for i, ref := range refs {
 		if ref.Visit != 0 {
-			w.take(i, store.Rope{Err: model.ErrNoSnapshot})
+			w.takeState(i, store.Rope{Err: model.ErrNoSnapshot})
 		}
 	}
 	weaver, weaves := m.kind.Format.(Weaver)
 	err := s.In(ctx, refs[0].Session, func(in engine.In, place engine.Place) error {
 		t, at := in.Tx.(*moment).tables, place.Own.(Place)
 		if weaves {
-			if err := weaver.Weave(ctx, t, at, ids, store.Loom{Put: to.Put, Take: w.take}); err != nil {
+			if err := weaver.Weave(ctx, t, at, ids, store.Loom{Put: to.Put, Take: w.takeState}); err != nil {
 				return err
 			}
 		}
@@ -54,8 +54,8 @@ type taking struct {
 	taken []bool
 }
 
-// take implements Take of store.Loom. It returns the errors of Store.State.
-func (w *taking) take(number int, state store.Rope) {
+// takeState implements Take of store.Loom. It returns the errors of Store.State.
+func (w *taking) takeState(number int, state store.Rope) {
 	if w.taken[number] {
 		return
 	}
@@ -79,7 +79,7 @@ func (w *taking) takeRest(ctx context.Context, t tables, at Place) error {
 		if r.Gaps, r.Err = about.Gaps, err; err == nil {
 			r.State, r.Err = w.m.kind.Format.State(ctx, t, at, ref.ID)
 		}
-		w.take(i, r)
+		w.takeState(i, r)
 	}
 	return nil
 }
@@ -112,13 +112,13 @@ func (l *Lists) Weave(ids []string, to store.Loom) {
 			to.Take(number, store.Rope{Err: model.ErrNoSnapshot})
 			continue
 		}
-		runs := append([]store.Run{begin}, l.runs(i, known, to)...)
+		runs := append([]store.Run{begin}, l.listRuns(i, known, to)...)
 		to.Take(number, store.Rope{Runs: append(runs, end), Gaps: l.Gaps})
 	}
 }
 
-// runs returns the runs of the list that ends with an item.
-func (l *Lists) runs(i int, known map[int][]store.Run, to store.Loom) (runs []store.Run) {
+// listRuns returns the runs of the list that ends with an item.
+func (l *Lists) listRuns(i int, known map[int][]store.Run, to store.Loom) (runs []store.Run) {
 	var path []int
 	met := map[int]bool{}
 	for ; i >= 0 && !met[i]; i = l.Before(i) {

@@ -477,7 +477,7 @@ func TestApply_cannotWrite(t *testing.T) {
 	if !d.carrier.Busy(fmt.Errorf("x: %w", pg.ErrBusy)) || d.carrier.Busy(errBroken) {
 		t.Error("it is not known that a server is busy")
 	}
-	if err := d.carrier.Denied(errBroken); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "nothing was changed") {
+	if err := d.carrier.ExplainDenial(errBroken); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Error(err)
 	}
 }
@@ -579,7 +579,7 @@ func TestSettle(t *testing.T) {
 		if strings.Join(got, ", ") != c.want || err != nil {
 			t.Errorf("%s: %q, %v", c.what, got, err)
 		}
-		if h, err := s.book.history(); err != nil || h.open != nil {
+		if h, err := s.book.readHistory(); err != nil || h.open != nil {
 			t.Errorf("%s: %+v, %v", c.what, h.open, err)
 		}
 	}
@@ -605,7 +605,7 @@ func TestHappened(t *testing.T) {
 		"all are others":                {[]Step{other}, true},
 	} {
 		err := s.carrier.Read(t.Context(), func(tx tables) error {
-			got, err := happened(t.Context(), tx, c.steps)
+			got, err := areApplied(t.Context(), tx, c.steps)
 			if got != c.want {
 				t.Errorf("%s: %t", what, got)
 			}

@@ -69,15 +69,15 @@ type carry struct {
 	of    int64
 }
 
-// busy returns why an agent may be at work on a session, or on one that is named below it.
-func (m *medium) busy(ctx context.Context, t tables, of *Session) (string, error) {
+// busyReason returns why an agent may be at work on a session, or on one that is named below it.
+func (m *medium) busyReason(ctx context.Context, t tables, of *Session) (string, error) {
 	newest := of.Rows[len(of.Rows)-1]
 	for _, at := range of.Others {
 		if !strings.HasPrefix(at.ID, of.ID+"/") {
 			continue
 		}
 		var last string
-		if err := t.Row(ctx, "SELECT max("+m.kind.ID+") FROM "+at.Table(m.kind.Snapshots)+m.kind.where(), at.Key...).Scan(&last); err != nil {
+		if err := t.Row(ctx, "SELECT max("+m.kind.ID+") FROM "+at.Table(m.kind.Snapshots)+m.kind.whereClause(), at.Key...).Scan(&last); err != nil {
 			return "", err
 		}
 		log, err := m.kind.Format.Log(ctx, t, at, last)
@@ -88,15 +88,15 @@ func (m *medium) busy(ctx context.Context, t tables, of *Session) (string, error
 			newest = log.Rows[n-1]
 		}
 	}
-	h, err := m.book.history()
-	if err != nil || h.wrote(newest.ID) {
+	h, err := m.book.readHistory()
+	if err != nil || h.wroteHead(newest.ID) {
 		return "", err
 	}
 	return planning.Busy(of.Now.Sub(newest.CreatedAt)), nil
 }
 
-// hangs refuses steps after which rows of another program would hang on nothing.
-func (m *medium) hangs(ctx context.Context, t tables, steps []Step) error {
+// refuseDangling refuses steps after which rows of another program would hang on nothing.
+func (m *medium) refuseDangling(ctx context.Context, t tables, steps []Step) error {
 	went := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.After != nil })
 	if len(went) == 0 {
 		return nil
@@ -111,27 +111,27 @@ func (m *medium) hangs(ctx context.Context, t tables, steps []Step) error {
 // stillSo returns an error if the rows changed since the plan.
 func (m *medium) stillSo(ctx context.Context, t tables, plan *model.Plan, c *carry) error {
 	if c.of != 0 {
-		h, err := m.book.history()
+		h, err := m.book.readHistory()
 		if err != nil {
 			return err
 		}
-		if e := h.pending(plan.Op); e == nil || e.ID != c.of {
+		if e := h.nextReversal(plan.Op); e == nil || e.ID != c.of {
 			return fmt.Errorf("something else was written since: plan again: %w", model.ErrHeadMoved)
 		}
 	}
-	if err := expect(ctx, t, c.steps); err != nil {
+	if err := expectStored(ctx, t, c.steps); err != nil {
 		return err
 	}
-	now, err := t.extent(ctx, m.kind, c.at)
+	now, err := t.readExtent(ctx, m.kind, c.at)
 	if err == nil && !slices.Equal(now, c.marks) {
 		err = &journal.ConflictError{Path: "session " + model.ShortID(c.at.ID, 80), Found: "got other rows"}
 	}
 	return err
 }
 
-// intend writes down what is to be done.
-func (m *medium) intend(plan *model.Plan, c *carry) (id int64, err error) {
-	h, err := m.book.history()
+// writeIntent writes down what is to be done.
+func (m *medium) writeIntent(plan *model.Plan, c *carry) (id int64, err error) {
+	h, err := m.book.readHistory()
 	if err != nil {
 		return 0, err
 	}
@@ -141,17 +141,17 @@ func (m *medium) intend(plan *model.Plan, c *carry) (id int64, err error) {
 		if rows := c.after.Rows; len(rows) > 0 && rows[len(rows)-1].ID != e.Head {
 			e.Newest = rows[len(rows)-1].ID
 		}
-		if e.Steps, err = pack(c.steps); err != nil {
+		if e.Steps, err = packSteps(c.steps); err != nil {
 			return 0, err
 		}
 	}
-	return e.ID, m.book.append(record{Write: e, Of: c.of})
+	return e.ID, m.book.appendRecord(record{Write: e, Of: c.of})
 }
 
-// settle tells the end of a write that was broken off, as far as the file can be written
+// settleIntent tells the end of a write that was broken off, as far as the file can be written
 // just now: the rows say whether it was committed. SQLite takes back what was not.
-func (m *medium) settle(ctx context.Context) {
-	if h, err := m.book.history(); err != nil || h.open == nil {
+func (m *medium) settleIntent(ctx context.Context) {
+	if h, err := m.book.readHistory(); err != nil || h.open == nil {
 		return
 	}
 	_ = m.carrier.Amend(ctx, func(t tables) error { return m.settleIn(ctx, t) }) // the next write tries again
@@ -159,41 +159,41 @@ func (m *medium) settle(ctx context.Context) {
 
 // settleIn is settle in a transaction that writes, so that no other is within a write.
 func (m *medium) settleIn(ctx context.Context, t tables) error {
-	h, err := m.book.history()
+	h, err := m.book.readHistory()
 	if err == nil {
-		err = h.err()
+		err = h.damageError()
 	}
 	if err != nil || h.open == nil {
 		return err
 	}
 	e, op := h.open, h.open.Op
 	if h.of != 0 {
-		if i := h.find(h.of); i >= 0 {
+		if i := h.findEntry(h.of); i >= 0 {
 			e = &h.entries[i]
 		}
 	}
-	steps, err := e.steps()
+	steps, err := e.unpackSteps()
 	if err != nil {
 		return err
 	}
 	if op == model.OpUndo {
-		steps = back(steps)
+		steps = reverseSteps(steps)
 	}
-	done, err := happened(ctx, t, steps)
+	done, err := areApplied(ctx, t, steps)
 	if err != nil {
 		return err
 	}
 	if done {
-		return m.book.append(record{Done: h.open.ID})
+		return m.book.appendRecord(record{Done: h.open.ID})
 	}
-	return m.book.append(record{Off: h.open.ID, Why: "it was broken off before it was committed"})
+	return m.book.appendRecord(record{Off: h.open.ID, Why: "it was broken off before it was committed"})
 }
 
-// happened reports whether steps were carried out: all are, or none. Rows may have
+// areApplied reports whether steps were carried out: all are, or none. Rows may have
 // changed again since: the first that is as one of the two tells.
-func happened(ctx context.Context, t tables, steps []Step) (bool, error) {
+func areApplied(ctx context.Context, t tables, steps []Step) (bool, error) {
 	for i := range steps {
-		list, err := t.current(ctx, steps[i:i+1])
+		list, err := t.currentRows(ctx, steps[i:i+1])
 		if err != nil {
 			return false, err
 		}

@@ -159,7 +159,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 	}
 	if !has["event_data"] {
 		s.schema0 = true
-		return s, rows.Each(ctx, span, t.Records, func(r map[string]any) error {
+		return s, rows.EachRow(ctx, span, t.Records, func(r map[string]any) error {
 			e, sealed := ofColumns(r)
 			if s.add(e); sealed {
 				s.opaque = "pickles that cannot be read"
@@ -168,7 +168,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 		},
 			"SELECT *, CAST(timestamp AS TEXT) AS timestamp_text FROM events")
 	}
-	return s, rows.Each(ctx, span, t.Each, func(scan func(...any) error) error {
+	return s, rows.EachRow(ctx, span, t.Each, func(scan func(...any) error) error {
 		var e event
 		err := scan(&e.id, &e.invocation, &e.stamp, &e.data)
 		e.read()

@@ -411,7 +411,7 @@ func sessionOf(at chat.Spot, c section, text []byte) *chat.Session {
 			words, _, _ = bytes.Cut(words, []byte("\n"))
 		}
 		said := chat.Message{Role: roles[r.voice], Blocks: []chat.Block{chat.TextBlock(quoteText(words))}}
-		e.Said = said.Said()
+		e.Said = said.Summarise()
 		s.Entries = append(s.Entries, e)
 	}
 	s.Head = len(s.Entries) - 1

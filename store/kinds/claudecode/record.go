@@ -182,7 +182,7 @@ func sourceOf(v chat.Value) string {
 func (r *record) message(v chat.Value) (begins string) {
 	m := messageOf(v)
 	r.tree, r.speaks = true, true
-	r.said, r.answer, r.meta.Model = m.Said(), m.ID, m.Model
+	r.said, r.answer, r.meta.Model = m.Summarise(), m.ID, m.Model
 	for _, b := range m.Blocks {
 		if b.Kind == conversation.Text && !r.words {
 			r.words, begins = true, chat.Words(b.Body, longestTag)

@@ -65,7 +65,7 @@ func (r *record) progress(v chat.Value) {
 		return
 	}
 	m := messageOf(v)
-	r.said, r.answer, r.meta.Model = m.Said(), m.ID, m.Model
+	r.said, r.answer, r.meta.Model = m.Summarise(), m.ID, m.Model
 	r.within, r.call = agentPrefix+data.Get("agentId").Text(), v.Get("parentToolUseID").Text()
 }
 

@@ -180,7 +180,7 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 				g.Project = cmp.Or(g.Project, body.Get("cwd").Text())
 			case typeItem:
 				if m := itemOf(v); !isInjected(body) {
-					said.Say(m.Said())
+					said.Say(m.Summarise())
 				}
 			}
 		}

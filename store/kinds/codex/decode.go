@@ -166,13 +166,13 @@ func decode(l *chat.Line) (r record, err error) {
 // keepText keeps what a message says that an event repeats.
 func (r *record) keepText(line, _ chat.Value) {
 	m := itemOf(line)
-	r.said, r.tells = m.Said(), len(m.Blocks) > 0
+	r.said, r.tells = m.Summarise(), len(m.Blocks) > 0
 }
 
 // keepFailure keeps what an event says that went wrong.
 func (r *record) keepFailure(line, v chat.Value) {
 	m := toldBy(v, line)
-	r.said = m.Said()
+	r.said = m.Summarise()
 	r.text = r.said.Words
 }
 
@@ -233,7 +233,7 @@ func (r *record) head(_, v chat.Value) {
 // item keeps what a message says.
 func (r *record) item(line, v chat.Value) {
 	m := itemOf(line)
-	r.said, r.id, r.injected = m.Said(), v.Get("id").Text(), isInjected(v)
+	r.said, r.id, r.injected = m.Summarise(), v.Get("id").Text(), isInjected(v)
 	r.thought = v.Get("type").Text() == typeThought
 	r.child = startedThread(v.Get("output"))
 }
@@ -434,7 +434,7 @@ func resultOf(call string, output chat.Value) chat.Block {
 	if v, err := chat.Parse([]byte(output.Text())); err == nil {
 		b.Failed = b.Failed || v.Get("metadata", "exit_code").Number() != 0
 	}
-	b.Exited(exitCode())
+	b.NoteExit(exitCode())
 	return b
 }
 

@@ -95,7 +95,7 @@ func recordOf(v chat.Value) (r record) {
 			r.kind = typeCompacting
 			break
 		}
-		r.said, r.meta.Model, r.answer = m.Said(), m.Model, m.ID
+		r.said, r.meta.Model, r.answer = m.Summarise(), m.Model, m.ID
 		if r.message = text("messageId"); data.Get("chunkCount").Number() > 1 {
 			r.message = r.answer
 		}
@@ -153,7 +153,7 @@ func messageOf(v chat.Value) (m chat.Message, ok bool) {
 		if code := data.Get("shellExecution", "exitCode"); code.There() {
 			b.Failed = b.Failed || code.Number() != 0
 		} else {
-			b.Exited(exitCode())
+			b.NoteExit(exitCode())
 		}
 		m.Blocks = []chat.Block{b}
 	case typeSystem:

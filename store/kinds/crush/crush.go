@@ -104,7 +104,7 @@ func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (li
 	}, "SELECT session_id, sum(octet_length(parts)) AS size, max(created_at) AS last FROM messages GROUP BY session_id")
 	list = slices.DeleteFunc(list, func(at chat.Spot) bool { return at.Size == 0 || at.Part == "" }) // no message yet
 	for i := range list {
-		list[i].Part = chat.Below(parents, list[i].Part)
+		list[i].Part = chat.NestedID(parents, list[i].Part)
 		list[i].ID = list[i].Part
 	}
 	return list, err
@@ -238,7 +238,7 @@ func (b *build) child(ctx context.Context, t *sqlitefile.Tx, id string) error {
 func (b *build) add(r map[string]any) {
 	s := b.session
 	m, parts := messageOf(r)
-	e := chat.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: chat.Sum(m.Raw), Meta: b.metaFor(m.Model), Own: number(r["is_summary_message"]) != 0}
+	e := chat.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Summarise(), Version: chat.Sum(m.Raw), Meta: b.metaFor(m.Model), Own: number(r["is_summary_message"]) != 0}
 	if n := len(s.Entries); n > 0 {
 		e.Parent = s.Entries[n-1].ID
 	}

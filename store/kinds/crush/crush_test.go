@@ -424,7 +424,7 @@ func FuzzDecode(f *testing.F) {
 		if json.Unmarshal([]byte(parts), &compact) == nil && len(m.Raw) != 1 {
 			t.Fatalf("the row is not in it: %s", text)
 		}
-		m.Said()
+		m.Summarise()
 	})
 }
 

@@ -123,9 +123,9 @@ func glanceAt(v chat.Value, at int64) message {
 	span := v.Span()
 	is := message{
 		Span: chat.Span{At: at + span.At, Len: span.Len}, id: v.Get("id").Text(), kind: v.Get("type").Text(),
-		at: v.Get("timestamp").Time(), said: m.Said(), model: m.Model, counted: m.Usage.Counted, empty: true,
+		at: v.Get("timestamp").Time(), said: m.Summarise(), model: m.Model, counted: m.Usage.Counted, empty: true,
 	}
-	is.carried = results.Said().Results
+	is.carried = results.Summarise().Results
 	for call := range v.Get("toolCalls").Each() {
 		if child := call.Get("agentId").Text(); chat.IsPlainID(child) {
 			is.children = append(is.children, child)
@@ -256,7 +256,7 @@ func messageOf(v chat.Value) (m, results chat.Message) {
 			}
 		}
 		b.Failed = call.Get("status").Text() == "error"
-		b.Exited(exitCode())
+		b.NoteExit(exitCode())
 		results.Blocks = append(results.Blocks, b)
 	}
 	return m, results
@@ -295,7 +295,7 @@ func blockOf(part chat.Value) chat.Block {
 		} else if failure.Kind() == jsontape.String {
 			b.Body = failure.Raw()
 		}
-		b.Exited(exitCode())
+		b.NoteExit(exitCode())
 		return b
 	case part.Get("thought").True():
 		return chat.Block{Kind: conversation.Reasoning, Body: text.Raw()}

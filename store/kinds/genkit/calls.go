@@ -17,7 +17,7 @@ func (p *part) next(_ context.Context, _ engine.In, before, after *engine.Log, m
 	head := one.head()
 	if m == nil {
 		if head == nil {
-			return engine.Next{Loads: fmt.Sprintf("session %q is gone: Genkit %s, asked for it, begins it anew", after.Place.Called(), was.layout)}, nil
+			return engine.Next{Loads: fmt.Sprintf("session %q is gone: Genkit %s, asked for it, begins it anew", after.Place.SessionName(), was.layout)}, nil
 		}
 		return one.next(head, &target{one: one, row: head, now: one.now}, one.point(head)), nil
 	}

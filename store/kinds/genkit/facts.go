@@ -34,7 +34,7 @@ func (p *part) about(ctx context.Context, in engine.In, of *engine.Row) (about e
 	one.pointer = readPointer(in, at, one.sid)
 	one.layout = one.layoutOf()
 	file := one.file(r.id)
-	about.Facts = append(in.Writes.Told(of.Place.Session).Facts(file), one.facts(r, artifacts(data), p.shown(file))...)
+	about.Facts = append(in.Writes.ForSession(of.Place.Session).Facts(file), one.facts(r, artifacts(data), p.shown(file))...)
 	h := r.header(in.Now)
 	if turn := endsOf(p.opened.turns(ctx, one.sid)).turn(&h); turn != nil {
 		for _, f := range turn.Facts() {

@@ -69,14 +69,14 @@ func (p *part) place(ctx context.Context, in engine.In, id string) (engine.Place
 		return first, nil
 	}
 	flat := placeOf(dirs[1], name, id)
-	if beside, _, err := list(in, dirs[1]); (err != nil || len(beside.rows) == 0) && in.Writes.Told(flat.Session) == nil {
+	if beside, _, err := list(in, dirs[1]); (err != nil || len(beside.rows) == 0) && in.Writes.ForSession(flat.Session) == nil {
 		return first, nil
 	}
 	log, err := p.read(ctx, in, first, "")
 	if ctx.Err() != nil {
 		return engine.Place{}, ctx.Err()
 	}
-	if err == nil && len(log.Rows) > 0 || len(in.Writes.Told(first.Session).Aside()) > 0 {
+	if err == nil && len(log.Rows) > 0 || len(in.Writes.ForSession(first.Session).ListAside()) > 0 {
 		return first, nil
 	}
 	return flat, nil
@@ -192,7 +192,7 @@ func (r *row) changed() time.Time {
 
 // read returns the log of a session.
 func (s *session) read(at engine.Place, in engine.In) *engine.Log {
-	n, told := len(s.rows), in.Writes.Told(at.Session)
+	n, told := len(s.rows), in.Writes.ForSession(at.Session)
 	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]engine.Written, n), Head: -1, Own: s}
 	head := s.head()
 	s.made = map[*row]bool{}
@@ -203,7 +203,7 @@ func (s *session) read(at engine.Place, in engine.In) *engine.Log {
 	for i, r := range s.rows {
 		h := &log.Rows[i]
 		*h = r.header(in.Now)
-		h.SessionID, h.TurnIndex = at.Called(), model.TurnUnknown
+		h.SessionID, h.TurnIndex = at.SessionName(), model.TurnUnknown
 		switch {
 		case h.EventName == "" || leads[r.id]:
 		case h.EventName == statusPending:
@@ -216,7 +216,7 @@ func (s *session) read(at engine.Place, in engine.In) *engine.Log {
 		if dies := r.dies(); dies.After(in.Now) && (log.Until.IsZero() || dies.Before(log.Until)) {
 			log.Until = dies
 		}
-		if m := told.Made(log.Files[i]); m != nil {
+		if m := told.MakerOf(log.Files[i]); m != nil {
 			h.Reason = nil
 			s.made[r] = true
 			if h.EventName == "" {
@@ -264,7 +264,7 @@ func (p *part) row(in engine.In, of *engine.Row) (*row, []byte, error) {
 	if a == nil {
 		return r, data, failed
 	}
-	if data, err = in.Writes.Told(of.Place.Session).Read(a); err != nil {
+	if data, err = in.Writes.ForSession(of.Place.Session).Read(a); err != nil {
 		return nil, nil, err
 	}
 	kept, _ := decodeRow(of.ID, data)

@@ -122,7 +122,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ti
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
-	err = rows.Each(ctx, span, t.Each, func(scan func(...any) error) error {
+	err = rows.EachRow(ctx, span, t.Each, func(scan func(...any) error) error {
 		var one tick
 		var stamp string
 		err := scan(&one.id, &stamp, &one.data)

@@ -85,7 +85,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ro
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
-	err = rows.Each(ctx, span, t.Each, func(scan func(...any) error) error {
+	err = rows.EachRow(ctx, span, t.Each, func(scan func(...any) error) error {
 		var one row
 		var stamp, role, is string
 		err := scan(&one.id, &stamp, &role, &is, &one.data, &one.size)

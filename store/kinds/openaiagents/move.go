@@ -117,7 +117,7 @@ func (w *writing) next(ctx context.Context, t rows.Tx, table string) (int64, err
 // begins at 1, those of the copies are negative: there it never comes.
 func (w *writing) last(ctx context.Context, t rows.Tx, table string) (last int64, err error) {
 	if w.sequenced {
-		err = t.Row(ctx, "SELECT coalesce(min(id), 0) FROM "+rows.Quoted(table)).Scan(&last)
+		err = t.Row(ctx, "SELECT coalesce(min(id), 0) FROM "+rows.QuoteName(table)).Scan(&last)
 		return min(last, 0) - 1 - int64(len(w.path)+len(w.added)), err
 	}
 	return lastNumber(ctx, t, table)
@@ -125,7 +125,7 @@ func (w *writing) last(ctx context.Context, t rows.Tx, table string) (last int64
 
 // lastNumber returns the number that a table of a file gave to its last row.
 func lastNumber(ctx context.Context, t rows.Tx, table string) (last int64, err error) {
-	if err = t.Row(ctx, "SELECT ifnull(max(id), 0) FROM "+rows.Quoted(table)).Scan(&last); err != nil {
+	if err = t.Row(ctx, "SELECT ifnull(max(id), 0) FROM "+rows.QuoteName(table)).Scan(&last); err != nil {
 		return 0, err
 	}
 	has, err := t.Columns(ctx, "sqlite_sequence") // a table without AUTOINCREMENT is not in it
@@ -141,7 +141,7 @@ func (w *writing) add(table string, row rows.Row) {
 
 // fork copies the items into a new session.
 func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
-	w.m.New = w.before.Named(as, as)
+	w.m.New = w.before.SessionPlace(as, as)
 	table := w.before.Name(messages)
 	for _, of := range []string{w.before.Name(sessions), table} {
 		taken, err := rows.Rows(ctx, t, of, ofSession, as)
@@ -349,7 +349,7 @@ func (format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what stri
 			}
 			seen[key] = true
 			var n int
-			if err := t.Row(ctx, "SELECT count(*) FROM "+rows.Quoted(on.table)+on.where, on.args...).Scan(&n); err != nil {
+			if err := t.Row(ctx, "SELECT count(*) FROM "+rows.QuoteName(on.table)+on.where, on.args...).Scan(&n); err != nil {
 				return "", err
 			}
 			if n > 0 {

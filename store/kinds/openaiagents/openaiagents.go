@@ -242,7 +242,7 @@ func (s *session) deletedBehind(ctx context.Context, t rows.Tx, at rows.Place, i
 	var next int64
 	var follows bool
 	table := at.Name(messages)
-	found, err := t.First(ctx, []any{&next, &follows}, "SELECT id, session_id = ? FROM "+rows.Quoted(table)+" WHERE id >= ? ORDER BY id LIMIT 1", at.Key[0], g.from)
+	found, err := t.First(ctx, []any{&next, &follows}, "SELECT id, session_id = ? FROM "+rows.QuoteName(table)+" WHERE id >= ? ORDER BY id LIMIT 1", at.Key[0], g.from)
 	if err == nil && !found && !s.sequenced {
 		next, err = lastNumber(ctx, t, table)
 		next++

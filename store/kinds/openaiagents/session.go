@@ -104,7 +104,7 @@ func (f format) load(ctx context.Context, t rows.Tx, at rows.Place, from string)
 	s := &session{class: is, first: span.First, skip: span.Skip}
 	s.calls = sync.OnceValue(s.readCalls)
 	// Named otherwise than the columns of the table, by which the rows are sorted.
-	err = rows.Each(ctx, span, t.Each, func(scan func(...any) error) error {
+	err = rows.EachRow(ctx, span, t.Each, func(scan func(...any) error) error {
 		one := item{parent: len(s.items) - 1}
 		err := scan(&one.id, &one.data, &one.stamp)
 		if one.size = int64(len(one.data)); !rows.PythonReads(one.data) {

@@ -245,7 +245,7 @@ func (b *build) parts(m *found, e *chat.Entry) {
 			own.started = append(own.started, child)
 		}
 	}
-	if first := (&chat.Message{Role: e.Said.Role, Blocks: typed}).Said(); first.Words != "" {
+	if first := (&chat.Message{Role: e.Said.Role, Blocks: typed}).Summarise(); first.Words != "" {
 		e.Said.Words, e.Said.By = first.Words, first.By
 	}
 	if len(open) > 0 {

@@ -63,7 +63,7 @@ func TestSessions_takesTheSameTransactions(t *testing.T) {
 				t.Fatalf("a session of many is %+v", info)
 			}
 		}
-		return f.Queried()
+		return f.CountQueries()
 	}
 	if few, many := queried(2*mostWhole), queried(6*mostWhole); few != many || few == 0 {
 		t.Errorf("%d transactions for %d sessions, %d for %d", few, 2*mostWhole, many, 6*mostWhole)

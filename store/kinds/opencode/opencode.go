@@ -215,7 +215,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 		}
 	}
 	for i := range list {
-		list[i].Part = chat.Below(parents, list[i].Part)
+		list[i].Part = chat.NestedID(parents, list[i].Part)
 		list[i].ID = list[i].Part
 	}
 	return list, nil
@@ -242,7 +242,7 @@ func openings(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield fu
 		if said[id] == nil {
 			said[id] = &chat.Opening{}
 		}
-		said[id].Say((&chat.Message{Role: chat.User, Blocks: []chat.Block{chat.TextBlock(v.Get("text").Raw())}}).Said())
+		said[id].Say((&chat.Message{Role: chat.User, Blocks: []chat.Block{chat.TextBlock(v.Get("text").Raw())}}).Summarise())
 		return nil
 	}, `WITH first AS (SELECT session_id, id, min(time_created) FROM message
 		WHERE session_id IN (SELECT value FROM json_each(?)) AND iif(json_valid(data), json_extract(data, '$.role'), '') = 'user' GROUP BY session_id)
@@ -288,7 +288,7 @@ func (f *format) ID(in engine.In, at chat.Spot) string {
 		one, _ := f.head(in, tree.Join(path.Dir(at.File), id+".json")) // it may be gone
 		parents[id] = one.Get("parentID").Text()
 	}
-	return chat.Below(parents, at.ID)
+	return chat.NestedID(parents, at.ID)
 }
 
 // head returns the record of a session by the beginning of its file.

@@ -210,7 +210,7 @@ func (f *format) children(ctx context.Context, in engine.In, s *chat.Session) er
 	for i := range s.Entries {
 		for _, child := range s.Entries[i].Own.(*origin).started {
 			if _, known := parents[child]; known {
-				s.Entries[i].Starts(chat.Below(parents, child))
+				s.Entries[i].Starts(chat.NestedID(parents, child))
 			} else if beside := f.Spot(tree.Join(path.Dir(s.Spot.File), child+".json")); sessionID().MatchString(child) {
 				if one, _ := f.head(in, beside.File); one.id() == child {
 					s.Entries[i].Starts(f.ID(in, beside))

@@ -231,7 +231,7 @@ func wholeSaid(list []chat.Message) chat.Said {
 	for i := range list {
 		whole.Blocks = append(whole.Blocks, list[i].Blocks...)
 	}
-	return whole.Said()
+	return whole.Summarise()
 }
 
 // failure returns, on one line, the error of an answer; "" if it succeeded.

@@ -97,7 +97,7 @@ func decode(f tree.File) (r record, whole bool) {
 	}
 	if _, is := says[r.Kind]; is {
 		m := messageOf(v)
-		if r.Said = m.Said(); r.Said.Words == "" && r.Kind == kindAction {
+		if r.Said = m.Summarise(); r.Said.Words == "" && r.Kind == kindAction {
 			r.Said.Words = v.Get("summary").Words()
 		}
 	}

@@ -181,7 +181,7 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 		}
 		if v := chat.ParseHead(data); v.Get("kind").Text() == kindMessage {
 			m := messageOf(v)
-			said.Say(m.Said())
+			said.Say(m.Summarise())
 		}
 		if said.HasPrompt() {
 			break

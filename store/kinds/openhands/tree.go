@@ -216,7 +216,7 @@ func (t *sessionTree) addEntries() {
 	t.line = chat.NewLineage(t.up, func(i int) bool { return t.nodes[i].isMessage() })
 	t.entries()
 	t.head()
-	t.line.Left(t.session, t.entry, func(i int) (time.Time, bool) {
+	t.line.MarkLeft(t.session, t.entry, func(i int) (time.Time, bool) {
 		return t.nodes[i].At, !aside[t.nodes[i].Kind]
 	})
 }

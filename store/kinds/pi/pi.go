@@ -182,7 +182,7 @@ func decode(l *chat.Line) (r record, err error) {
 		r.meta.Mode = text("thinkingLevel")
 	case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
 		m := messageOf(v)
-		r.said, r.meta.Model, r.first = m.Said(), m.Model, text("firstKeptEntryId")
+		r.said, r.meta.Model, r.first = m.Summarise(), m.Model, text("firstKeptEntryId")
 		r.index = int(min(max(v.Get("firstKeptEntryIndex").Number(), 0), 1<<30))
 	case typeLabel:
 		r.target, r.text = text("targetId"), text("label")
@@ -272,7 +272,7 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 			g.Title = v.Get("title").Text()
 		case typeMessage:
 			m := messageOf(v)
-			said.Say(m.Said())
+			said.Say(m.Summarise())
 		}
 	}
 	g.Title = cmp.Or(g.Title, said.Title())
@@ -467,7 +467,7 @@ func (b *build) joinLines() {
 			b.compact(i)
 		}
 	}
-	t.line.Left(s, b.entry, func(i int) (time.Time, bool) {
+	t.line.MarkLeft(s, b.entry, func(i int) (time.Time, bool) {
 		r := &t.file.Records[i]
 		return r.Is.at, r.Is.inTree() && !r.Salvaged
 	})

@@ -127,7 +127,7 @@ func readingOf(log *engine.Log, in engine.In) *reading {
 	r := *log.Own.(*reading)
 	l, b := *r.messageLog, *r.branches
 	l.tree, l.memo, l.writes, l.laid = in.Tree, in.Memo, in.Writes, in.There
-	l.told, b.log = in.Writes.Told(log.Place.Session), &l
+	l.told, b.log = in.Writes.ForSession(log.Place.Session), &l
 	r.messageLog, r.branches = &l, &b
 	return &r
 }

@@ -38,7 +38,7 @@ func (a agentLog) gapsBeside(now *agentFile) func(id string) model.Gaps {
 		return func(string) model.Gaps { return gaps }
 	}
 	// The tip of a branch that was left has the agent.json of then.
-	l := &messageLog{folders: folders{place: a.place}, memo: a.in.Memo, told: a.in.Writes.Told(a.name())}
+	l := &messageLog{folders: folders{place: a.place}, memo: a.in.Memo, told: a.in.Writes.ForSession(a.name())}
 	agents := l.history().agents(l.told.Entries())
 	return func(id string) model.Gaps {
 		if v, ok := agents[id]; ok {

@@ -362,7 +362,7 @@ func (s *Store) placeNamed(name string) engine.Place {
 // beside an agent.
 func (s *Store) madeWithOthers(p place) bool {
 	w := s.storage.Writes(context.Background())
-	for _, e := range w.Told(p.name()).Entries() {
+	for _, e := range w.ForSession(p.name()).Entries() {
 		if e.NewSession == "" {
 			continue
 		}

@@ -51,11 +51,11 @@ func TestSessions_opensEachFolderOnce(t *testing.T) {
 	const sessions = 100
 	s := open(t, manySessions(t, sessions))
 	for range 2 { // also when all of it is remembered
-		before := s.storage.Opened()
+		before := s.storage.CountOpenedFolders()
 		if n := len(listed(t, s.Sessions(t.Context()), sessions+1)); n != sessions {
 			t.Fatalf("%d sessions are listed", n)
 		}
-		if n := s.storage.Opened() - before; n != 4*sessions {
+		if n := s.storage.CountOpenedFolders() - before; n != 4*sessions {
 			t.Errorf("%d folders were opened for %d sessions", n, sessions)
 		}
 	}
@@ -78,11 +78,11 @@ func TestAnyOrder_readsNoFurtherThanItIsAsked(t *testing.T) {
 	slices.Reverse(begun)
 	for _, most := range []int{1, 2, 20, sessions} {
 		s := open(t, dir)
-		before := s.storage.Opened()
+		before := s.storage.CountOpenedFolders()
 		if ids := listed(t, s.AnyOrder(t.Context()), most); !slices.Equal(ids, begun[:most]) {
 			t.Errorf("the first %d of %q are %q", most, begun, ids)
 		}
-		read := int(s.storage.Opened()-before) / 4
+		read := int(s.storage.CountOpenedFolders()-before) / 4
 		if read < most || read >= 2*most+1 {
 			t.Errorf("for %d sessions, %d were read", most, read)
 		}
@@ -107,13 +107,13 @@ func BenchmarkSessions(b *testing.B) {
 	const sessions = 1000
 	s := open(b, manySessions(b, sessions))
 	listed(b, s.Sessions(b.Context()), sessions)
-	before := s.storage.Opened()
+	before := s.storage.CountOpenedFolders()
 	b.ReportAllocs()
 	for b.Loop() {
 		if n := len(listed(b, s.Sessions(b.Context()), sessions+1)); n != sessions {
 			b.Fatalf("%d sessions are listed", n)
 		}
 	}
-	b.ReportMetric(float64(s.storage.Opened()-before)/float64(b.N)/sessions, "folders/session")
+	b.ReportMetric(float64(s.storage.CountOpenedFolders()-before)/float64(b.N)/sessions, "folders/session")
 	b.ReportMetric(float64(runtime.GOMAXPROCS(0)), "cores")
 }

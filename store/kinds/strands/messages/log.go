@@ -133,7 +133,7 @@ func (l *messageLog) readKept(v journal.Version) ([]byte, error) {
 // readLog lists the log of an agent in a tree: that of its place, or one that is over it,
 // whose log is open.
 func readLog(p place, in engine.In) *messageLog {
-	l := &messageLog{folders: foldersOf(p, in.Tree), memo: in.Memo, told: in.Writes.Told(p.name()), writes: in.Writes, laid: in.There}
+	l := &messageLog{folders: foldersOf(p, in.Tree), memo: in.Memo, told: in.Writes.ForSession(p.name()), writes: in.Writes, laid: in.There}
 	defer tree.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
 	l.checkSession()
 	if l.err = p.err; l.err != nil {

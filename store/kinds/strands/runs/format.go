@@ -54,7 +54,7 @@ func (f Format) Read(ctx context.Context, in engine.In, at engine.Place) (*engin
 	if err != nil {
 		return nil, err
 	}
-	rs.Versions = append(f.replaced(in.Writes.Told(at.Session), rs), rs.Versions...)
+	rs.Versions = append(f.replaced(in.Writes.ForSession(at.Session), rs), rs.Versions...)
 	return rs.log(at), nil
 }
 
@@ -66,7 +66,7 @@ const mostReplaced = 64
 // took away: Hindcast itself had written them. What cannot be read is left out.
 func (f Format) replaced(told *engine.Told, rs *Records) (list []Version) {
 	var of []*engine.Aside
-	for _, a := range told.Aside() {
+	for _, a := range told.ListAside() {
 		if a.Name == rs.File && a.How != engine.Undone {
 			of = append(of, a)
 		}

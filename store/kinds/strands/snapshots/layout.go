@@ -88,7 +88,7 @@ func (p place) at() engine.Place {
 }
 
 // writes returns the journal's entries of the place.
-func (p *place) writes(in engine.In) *engine.Told { return in.Writes.Told(p.at().Session) }
+func (p *place) writes(in engine.In) *engine.Told { return in.Writes.ForSession(p.at().Session) }
 
 // placeNamed returns the place of a name in the storage, which need not be there.
 func (s *Store) placeNamed(session string) engine.Place {

@@ -108,7 +108,7 @@ func (r *record) row(p *place) *model.Header {
 // left says why a record is not the latest: Hindcast saved it before it put
 // another there, or the SDK has gone on.
 func (h *history) left(i *item) *model.Reason {
-	if m := h.writes(h.in).Made(h.kept(i.name)); m != nil && m.Op == model.OpRestore {
+	if m := h.writes(h.in).MakerOf(h.kept(i.name)); m != nil && m.Op == model.OpRestore {
 		return &model.Reason{Kind: model.ReasonRestore, At: m.At, TargetID: m.To, TargetIndex: m.ToIndex}
 	}
 	return pointer

@@ -25,7 +25,7 @@ func (h *history) aside() (list []kept) {
 	for _, name := range slices.Concat(h.listing.history, h.latest) {
 		taken[idOf(name)] = true
 	}
-	for _, a := range h.writes(h.in).Aside() {
+	for _, a := range h.writes(h.in).ListAside() {
 		id := h.idAside(a)
 		if id == "" {
 			continue
