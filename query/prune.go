@@ -13,7 +13,7 @@ type Freed struct {
 	// Snapshots counts the visits that would go, steps left out.
 	Snapshots int
 	// Bytes is how much text of their states no visit on the path has, and Of how much
-	// text the states of the session have: as often as the store keeps it.
+	// text the states of the session have. Text that several states share counts once.
 	Bytes, Of int64
 }
 

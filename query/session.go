@@ -97,7 +97,7 @@ func newSource(s store.Store, of store.Features) source {
 	case of.Weave != nil:
 		return newLoomed(s, of.Weave)
 	case of.Ropes != nil:
-		return &roped{store: of, whole: newCutter(s)}
+		return &roped{store: of, whole: newCutter(s), cuts: map[store.Run][]piece{}}
 	}
 	return newCutter(s)
 }
@@ -109,7 +109,7 @@ func (q *Session) Follow(t *model.Timeline) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.features.Facts != nil || q.states == nil {
-		q.states = &states{slots: map[model.Ref]int32{}}
+		q.states = &states{slots: make(map[model.Ref]int32, t.Len()), ropes: make([]rope, 0, t.Len())}
 	}
 	visits := make([]visit, t.Len())
 	for n := range model.Node(t.Len()) {

@@ -64,6 +64,8 @@ type roped struct {
 	whole *cutter
 	// filled are the places that are in the text, in order and apart.
 	filled []interval
+	// cuts are the ropes of states that were cut, by their runs.
+	cuts map[store.Run][]piece
 }
 
 // interval is where in the text a run of the store is.
@@ -108,11 +110,102 @@ func (r *roped) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte
 	if len(states) != len(refs) {
 		return text, nil, fmt.Errorf("the store gave %d of %d states", len(states), len(refs))
 	}
+	whole := r.takeWhole(states)
 	text, ropes, err := r.take(ctx, states, text, make([]rope, 0, len(refs)))
+	if err == nil {
+		text, err = r.cutWhole(ctx, whole, text, ropes)
+	}
 	if err != nil {
-		return text, ropes, err
+		return text, nil, err
 	}
 	return r.rest(ctx, refs, text, ropes)
+}
+
+// A state of one run of at most mostCut bytes that overlaps no other run shares nothing that the store knows,
+// so it is cut. That is told among leastTold states or more, and cutAtOnce are read in one go.
+const mostCut, leastTold, cutAtOnce = 1 << 14, 1 << 6, 1 << 9
+
+// wholeRope is a state that is cut, and its number in a list.
+type wholeRope struct {
+	store.Rope
+	number int
+}
+
+// takeWhole moves the states that are cut out of a list, which has them without runs then.
+func (r *roped) takeWhole(states []store.Rope) (whole []wholeRope) {
+	var may []wholeRope
+	others := slices.Clone(states)
+	for i, state := range states {
+		if state.Err != nil || len(state.Runs) != 1 || state.Runs[0].Len > mostCut {
+			continue
+		}
+		others[i].Runs = nil
+		if _, known := r.cuts[state.Runs[0]]; known {
+			states[i].Runs, whole = nil, append(whole, wholeRope{state, i})
+		} else {
+			may = append(may, wholeRope{state, i})
+		}
+	}
+	if len(states) < leastTold {
+		return whole
+	}
+	missing := r.missing(others)
+	slices.SortFunc(may, func(a, b wholeRope) int { return cmp.Compare(a.Runs[0].At, b.Runs[0].At) })
+	for len(may) > 0 {
+		run, n, same := may[0].Runs[0], 1, true
+		to := end(run)
+		for ; n < len(may) && may[n].Runs[0].At < to; n++ {
+			same, to = same && may[n].Runs[0] == run, max(to, end(may[n].Runs[0]))
+		}
+		filled := r.find(run.At)
+		other := sort.Search(len(missing), func(i int) bool { return end(missing[i]) > run.At })
+		if same && (filled == len(r.filled) || r.filled[filled].At >= to) && (other == len(missing) || missing[other].At >= to) {
+			for _, w := range may[:n] {
+				states[w.number].Runs, whole = nil, append(whole, w)
+			}
+		}
+		may = may[n:]
+	}
+	return whole
+}
+
+// cutWhole sets the ropes of states that are cut. It reads a state once.
+func (r *roped) cutWhole(ctx context.Context, whole []wholeRope, text []byte, ropes []rope) ([]byte, error) {
+	var unread []store.Rope
+	var read, failed []rope
+	var held []byte
+	for len(whole) > 0 {
+		some := whole[:min(len(whole), cutAtOnce)]
+		whole, unread, failed = whole[len(some):], unread[:0], nil
+		for _, w := range some {
+			if _, known := r.cuts[w.Runs[0]]; !known {
+				unread = append(unread, w.Rope)
+			}
+		}
+		var err error
+		if held, read, err = (&roped{store: r.store}).take(ctx, unread, held[:0], read[:0]); err != nil {
+			return text, err
+		}
+		for i, one := range read {
+			if one.err != nil {
+				failed = append(failed, one)
+				continue
+			}
+			state := held[one.pieces[0].off:one.pieces[0].end()] // one run is one piece
+			if size := int64(len(text)) + int64(len(state)); size > maxText {
+				return text, &TooLargeError{size}
+			}
+			text, r.cuts[unread[i].Runs[0]] = r.whole.cut(state, text)
+		}
+		for _, w := range some {
+			if pieces, known := r.cuts[w.Runs[0]]; known {
+				ropes[w.number] = rope{pieces: pieces, gaps: w.Gaps}
+			} else {
+				ropes[w.number], failed = failed[0], failed[1:]
+			}
+		}
+	}
+	return text, nil
 }
 
 // rest reads states that the store returned no runs for.
