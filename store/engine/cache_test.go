@@ -40,7 +40,7 @@ func TestCache_ofManyFiles(t *testing.T) {
 	for i := range mostSeen {
 		_, _ = view.Stamp(fmt.Sprint(i))
 	}
-	one := &session{Log: &Log{}, mark: seen{Seen: view.Seen()}}
+	one := &session{Log: &Log{}, mark: seen{Seen: view.ListSeen()}}
 	c.addSession("a", one)
 	if c.get(Place{Session: "a"}) != one || c.size != mostSeen {
 		t.Error("it is not cached")

@@ -88,7 +88,7 @@ func (m *Files) Look(ctx context.Context, in In, at Place, was any, _ string) (L
 		if view.FindChange() != nil {
 			return nil, nil
 		}
-		return seen{view.Seen(), beside}, nil
+		return seen{view.ListSeen(), beside}, nil
 	}}, nil
 }
 

@@ -18,7 +18,7 @@ func (s *Storage) draftPurge(ctx context.Context, j *journal.Journal, d *journal
 	others, now, seen := map[string]bool{}, map[string]journal.Version{}, map[journal.Version]bool{}
 	for i := range entries {
 		if e := &entries[i]; e.Session != session && what != model.PurgeRedacted {
-			for _, c := range e.Named() {
+			for _, c := range e.AllChanges() {
 				others[c.Before.SHA256], others[c.After.SHA256] = true, true
 			}
 		}
@@ -28,7 +28,7 @@ func (s *Storage) draftPurge(ctx context.Context, j *journal.Journal, d *journal
 		if e.Session != session {
 			continue
 		}
-		for _, c := range e.Named() {
+		for _, c := range e.AllChanges() {
 			if _, looked := now[c.Path]; !looked {
 				if now[c.Path], err = j.Version(c.Path); err != nil {
 					return err

@@ -243,7 +243,7 @@ func (s *Storage) brokenOff(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	open, err := j.Unfinished(ctx)
+	open, err := j.OpenEntry(ctx)
 	return err == nil && open != nil
 }
 

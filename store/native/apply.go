@@ -26,8 +26,8 @@ func (s *Store) Lacks(op model.Op) string {
 // Plan implements [store.Features].Plan.
 func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
 	c.State = bytes.Clone(c.State)
-	err = s.read(ctx, func(t *tx) error {
-		plan, err = s.plan(ctx, t, c)
+	err = s.withReadTx(ctx, func(t *tx) error {
+		plan, err = s.planChange(ctx, t, c)
 		return err
 	})
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	return plan, nil
 }
 
-func (s *Store) plan(ctx context.Context, t *tx, c model.Change) (model.Plan, error) {
+func (s *Store) planChange(ctx context.Context, t *tx, c model.Change) (model.Plan, error) {
 	switch c.Op {
 	case model.OpRestore:
 		return s.planRestore(ctx, t, c.Ref, nil)
@@ -48,7 +48,7 @@ func (s *Store) plan(ctx context.Context, t *tx, c model.Change) (model.Plan, er
 	case model.OpEdit:
 		return s.planEdit(ctx, t, c.Ref, c.As, c.State)
 	case model.OpUndo, model.OpRedo:
-		e, err := pending(ctx, t, c.Op)
+		e, err := nextReversal(ctx, t, c.Op)
 		if err != nil {
 			return model.Plan{}, err
 		}
@@ -58,7 +58,7 @@ func (s *Store) plan(ctx context.Context, t *tx, c model.Change) (model.Plan, er
 }
 
 func (s *Store) planRestore(ctx context.Context, t *tx, ref model.Ref, before *seen) (model.Plan, error) {
-	now, circumstances, err := s.survey(ctx, t, ref, before)
+	now, circumstances, err := s.surveySession(ctx, t, ref, before)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -68,7 +68,7 @@ func (s *Store) planRestore(ctx context.Context, t *tx, ref model.Ref, before *s
 }
 
 func (s *Store) planFork(ctx context.Context, t *tx, ref model.Ref, as string) (model.Plan, error) {
-	visits, circumstances, err := s.survey(ctx, t, ref, nil)
+	visits, circumstances, err := s.surveySession(ctx, t, ref, nil)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -79,7 +79,7 @@ func (s *Store) planFork(ctx context.Context, t *tx, ref model.Ref, as string) (
 }
 
 func requireNoSession(ctx context.Context, t *tx, id string) error {
-	_, err := find(ctx, t, id)
+	_, err := findSession(ctx, t, id)
 	if err == nil {
 		return store.ErrSessionExists
 	}
@@ -103,26 +103,26 @@ type seen struct {
 func (s *Store) readSeen(ctx context.Context, t *tx, id string, before *seen) (*seen, error) {
 	now := &seen{era: s.carrier.Era()}
 	var err error
-	if now.session, err = find(ctx, t, id); err != nil {
+	if now.session, err = findSession(ctx, t, id); err != nil {
 		return nil, err
 	}
 	if before != nil && before.era == now.era && before.key == now.key && before.id == id && before.writes == now.writes && before.rewrites == now.rewrites {
 		now.Visits = before.Visits
 		return now, nil
 	}
-	now.Visits, err = load(ctx, t, now.session)
+	now.Visits, err = loadVisits(ctx, t, now.session)
 	return now, err
 }
 
-// survey reads the session of a plan, and what a person should know of it.
-func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) (*seen, recording.Circumstances, error) {
+// surveySession reads the session of a plan, and what a person should know of it.
+func (s *Store) surveySession(ctx context.Context, t *tx, ref model.Ref, before *seen) (*seen, recording.Circumstances, error) {
 	var c recording.Circumstances
 	now, err := s.readSeen(ctx, t, ref.Session, before)
 	if err != nil {
 		return nil, c, err
 	}
 	ss := now.session
-	ids, err := holders(ctx, t, ref.ID)
+	ids, err := holderIDs(ctx, t, ref.ID)
 	if err != nil {
 		return nil, c, err
 	}
@@ -208,7 +208,7 @@ func entriesFrom(ctx context.Context, t *tx, first string) (list []entry, err er
 
 // Journal implements [store.Features].Journal.
 func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.withReadTx(ctx, func(t *tx) error {
 		list, err := entriesFrom(ctx, t, "0")
 		entries = make([]model.JournalEntry, 0, len(list))
 		for _, e := range slices.Backward(list) {
@@ -222,10 +222,10 @@ func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err 
 	return entries, nil
 }
 
-// pending returns the entry that an undo or a redo is about: the last that is
+// nextReversal returns the entry that an undo or a redo is about: the last that is
 // not undone, or the first that is and was not followed by another write. The
 // error is a model.NothingToError.
-func pending(ctx context.Context, t *tx, op model.Op) (entry, error) {
+func nextReversal(ctx context.Context, t *tx, op model.Op) (entry, error) {
 	first := "(SELECT max(entry) FROM journal WHERE undone = 0 AND " + beginsEntry + ")"
 	if op == model.OpRedo {
 		first = "(SELECT min(entry) FROM journal WHERE undone = 1)"
@@ -276,23 +276,23 @@ func (s *Store) planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry,
 			e.Target.ID = now.Headers[i].ID // the entry has the id of the edited state
 		}
 		plan, err = now.PlanRedo(e.Entry)
-	} else if err = e.detail(ctx, t, now.session); err == nil {
+	} else if err = e.readDetail(ctx, t, now.session); err == nil {
 		plan = now.PlanUndo(e.Entry)
 	}
 	plan.Carry = now
 	return plan, err
 }
 
-// detail reads which visits an entry moved.
-func (e *entry) detail(ctx context.Context, t *tx, ss session) (err error) {
-	if e.Orphaned, err = numbers(ctx, t, "SELECT visit FROM visits WHERE session = ? AND reason = ?", ss.key, e.reason); err != nil {
+// readDetail reads which visits an entry moved.
+func (e *entry) readDetail(ctx context.Context, t *tx, ss session) (err error) {
+	if e.Orphaned, err = queryNumbers(ctx, t, "SELECT visit FROM visits WHERE session = ? AND reason = ?", ss.key, e.reason); err != nil {
 		return err
 	}
-	e.Reactivated, err = numbers(ctx, t, "SELECT visit FROM journal_visits WHERE entry = ?", e.ID)
+	e.Reactivated, err = queryNumbers(ctx, t, "SELECT visit FROM journal_visits WHERE entry = ?", e.ID)
 	return err
 }
 
-func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64, err error) {
+func queryNumbers(ctx context.Context, t *tx, query string, args ...any) (all []int64, err error) {
 	rows, err := t.Rows(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -312,9 +312,9 @@ func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64
 // Apply implements [store.Features].Apply. What it wrote is read back before it is
 // kept; the error is then ErrReadBack if it is not as planned.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
-	err = s.change(ctx, func(t *tx) error {
+	err = s.withWriteTx(ctx, func(t *tx) error {
 		if err = t.LockJournal(ctx); err == nil {
-			receipt, err = s.apply(ctx, t, plan)
+			receipt, err = s.applyPlan(ctx, t, plan)
 		}
 		return err
 	})
@@ -324,15 +324,15 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Recei
 	return receipt, nil
 }
 
-// apply computes the plan again and goes on only if it is the same: then the
+// applyPlan computes the plan again and goes on only if it is the same: then the
 // head, and all else that the plan said, is as it was.
-func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receipt, error) {
+func (s *Store) applyPlan(ctx context.Context, t *tx, plan model.Plan) (model.Receipt, error) {
 	if carry, ok := plan.Carry.(*recording.Takeover); ok && plan.Op == model.OpConvert {
 		e, err := s.takeOver(ctx, t, plan, carry)
 		if err != nil {
 			return model.Receipt{}, err
 		}
-		return s.verify(ctx, t, plan, e)
+		return s.verifyPlan(ctx, t, plan, e)
 	}
 	now, e, err := s.replan(ctx, t, plan)
 	if err != nil {
@@ -343,20 +343,20 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 	}
 	switch {
 	case plan.Op == model.OpRestore:
-		e, err = s.restore(ctx, t, now)
+		e, err = s.applyRestore(ctx, t, now)
 	case plan.Op == model.OpFork:
-		e, err = s.fork(ctx, t, plan)
+		e, err = s.applyFork(ctx, t, plan)
 	case plan.Op == model.OpEdit:
-		e, err = s.edit(ctx, t, plan, plan.Carry.(edited))
+		e, err = s.applyEdit(ctx, t, plan, plan.Carry.(edited))
 	case plan.Op == model.OpUndo:
-		err = s.undo(ctx, t, e)
+		err = s.applyUndo(ctx, t, e)
 	default:
-		err = s.redo(ctx, t, now, e)
+		err = s.applyRedo(ctx, t, now, e)
 	}
 	if err != nil {
 		return model.Receipt{}, err
 	}
-	return s.verify(ctx, t, plan, e)
+	return s.verifyPlan(ctx, t, plan, e)
 }
 
 // replan computes a plan anew, and returns the entry that an undo or a redo is
@@ -378,7 +378,7 @@ func (s *Store) replan(ctx context.Context, t *tx, plan model.Plan) (now model.P
 		now, err = s.planEdit(ctx, t, plan.Ref(plan.Target), plan.NewSession, state)
 		return now, e, err
 	case model.OpUndo, model.OpRedo:
-		e, err = pending(ctx, t, plan.Op)
+		e, err = nextReversal(ctx, t, plan.Op)
 		if errors.As(err, new(*model.NothingToError)) || err == nil && e.ID != plan.Entry {
 			err = model.ErrHeadMoved
 		}
@@ -391,30 +391,30 @@ func (s *Store) replan(ctx context.Context, t *tx, plan model.Plan) (now model.P
 	return now, e, errors.ErrUnsupported
 }
 
-func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (e entry, err error) {
+func (s *Store) applyRestore(ctx context.Context, t *tx, plan model.Plan) (e entry, err error) {
 	now := plan.Carry.(*seen)
 	ss := now.session
 	e = entry{before: ss, revision: ss.revision + 1}
 	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.Session, plan.Ref(plan.Target)
 	e.From, e.FromIndex, e.To, e.ToIndex = plan.Head.ID, plan.Head.Index, plan.Target.ID, plan.Target.Index
-	e.reason, err = addReason(ctx, t, ss, e.why())
+	e.reason, err = addReason(ctx, t, ss, e.restoreReason())
 	if err != nil {
 		return e, err
 	}
-	if err := e.insert(ctx, t); err != nil {
+	if err := e.insertEntry(ctx, t); err != nil {
 		return e, err
 	}
 	return e, moveHead(ctx, t, now, e)
 }
 
-// why returns the reason that a restore notes on the visits that leave the path.
-func (e *entry) why() model.Reason {
+// restoreReason returns the reason that a restore notes on the visits that leave the path.
+func (e *entry) restoreReason() model.Reason {
 	return model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
 }
 
-// insert adds an entry to the journal. What was undone before can then not be
+// insertEntry adds an entry to the journal. What was undone before can then not be
 // done again.
-func (e *entry) insert(ctx context.Context, t *tx) error {
+func (e *entry) insertEntry(ctx context.Context, t *tx) error {
 	if err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE undone = 1"); err != nil {
 		return err
 	}
@@ -435,7 +435,7 @@ func moveHead(ctx context.Context, t *tx, now *seen, e entry) error {
 		return model.ErrNoSnapshot
 	}
 	orphans, reactivates := visits.Restore(target)
-	if err := orphan(ctx, t, ss, visits, orphans, e.reason); err != nil {
+	if err := orphanVisits(ctx, t, ss, visits, orphans, e.reason); err != nil {
 		return err
 	}
 	for _, i := range reactivates {
@@ -443,16 +443,16 @@ func moveHead(ctx context.Context, t *tx, now *seen, e entry) error {
 		if err := t.Exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
 			return err
 		}
-		if err := rejoin(ctx, t, ss, "visit = ?2", visit); err != nil {
+		if err := rejoinVisits(ctx, t, ss, "visit = ?2", visit); err != nil {
 			return err
 		}
 	}
-	return settle(ctx, t, ss, e, e.Target.Visit)
+	return settleHead(ctx, t, ss, e, e.Target.Visit)
 }
 
-// rejoin makes the visits of a session that a condition selects active. The
+// rejoinVisits makes the visits of a session that a condition selects active. The
 // condition's argument is ?2.
-func rejoin(ctx context.Context, t *tx, ss session, where string, arg any) error {
+func rejoinVisits(ctx context.Context, t *tx, ss session, where string, arg any) error {
 	err := t.Exec(ctx, `UPDATE sessions SET rewrites = rewrites + 1,
 		orphaned = orphaned - (SELECT count(*) FROM visits WHERE session = ?1 AND reason IS NOT NULL AND `+where+` AND `+t.Counted+`) WHERE session = ?1`, ss.key, arg)
 	if err != nil {
@@ -462,21 +462,21 @@ func rejoin(ctx context.Context, t *tx, ss session, where string, arg any) error
 	return err
 }
 
-// settle makes a visit the head and its state the session's.
-func settle(ctx context.Context, t *tx, ss session, e entry, visit int64) error {
+// settleHead makes a visit the head and its state the session's.
+func settleHead(ctx context.Context, t *tx, ss session, e entry, visit int64) error {
 	ss.head = sql.Null[int64]{V: visit, Valid: true}
 	if err := t.Row(ctx, "SELECT state, turn FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&ss.record, &ss.turn); err != nil {
 		return err
 	}
 	ss.updated, ss.revision, ss.rewrote = t.time(e.At), e.revision, true
-	return ss.write(ctx, t)
+	return ss.writeRow(ctx, t)
 }
 
-func (s *Store) fork(ctx context.Context, t *tx, plan model.Plan) (entry, error) {
+func (s *Store) applyFork(ctx context.Context, t *tx, plan model.Plan) (entry, error) {
 	e := entry{revision: 1}
 	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Ref(plan.Target)
 	e.To, e.ToIndex = plan.Target.ID, plan.Target.Index
-	if err := e.insert(ctx, t); err != nil {
+	if err := e.insertEntry(ctx, t); err != nil {
 		return e, err
 	}
 	return e, s.copyPath(ctx, t, e)
@@ -496,16 +496,16 @@ func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
 	if err != nil {
 		return err
 	}
-	return settle(ctx, t, ss, e, int64(len(path)))
+	return settleHead(ctx, t, ss, e, int64(len(path)))
 }
 
 // pathTo returns the session that holds an entry's target, and the way from the root to
 // the target.
 func (s *Store) pathTo(ctx context.Context, t *tx, e entry) (source session, visits *recording.Visits, path []int, err error) {
-	if source, err = find(ctx, t, e.Target.Session); err != nil {
+	if source, err = findSession(ctx, t, e.Target.Session); err != nil {
 		return source, nil, nil, err
 	}
-	if visits, err = load(ctx, t, source); err != nil {
+	if visits, err = loadVisits(ctx, t, source); err != nil {
 		return source, nil, nil, err
 	}
 	target := visits.At(e.Target.Visit)
@@ -540,19 +540,19 @@ func copyVisits(ctx context.Context, t *tx, id string, source session, visits *r
 	return ss, err
 }
 
-func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
+func (s *Store) applyUndo(ctx context.Context, t *tx, e entry) error {
 	if e.Op == model.OpImport {
 		return s.undoImport(ctx, t, e)
 	}
-	ss, err := find(ctx, t, e.Session)
+	ss, err := findSession(ctx, t, e.Session)
 	if err != nil {
 		return err
 	}
 	switch {
 	case e.Op == model.OpConvert:
-		return errors.Join(s.dropSession(ctx, t, ss, e.ID), forget(ctx, t, e.ID))
+		return errors.Join(s.dropSession(ctx, t, ss, e.ID), forgetEntry(ctx, t, e.ID))
 	case e.Op.MakesSession():
-		err = s.remove(ctx, t, ss, e.ID)
+		err = s.removeFork(ctx, t, ss, e.ID)
 	default:
 		err = s.putBack(ctx, t, ss, e)
 	}
@@ -565,7 +565,7 @@ func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
 
 // putBack takes a restore back.
 func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
-	if err := rejoin(ctx, t, ss, "reason = ?2", e.reason); err != nil {
+	if err := rejoinVisits(ctx, t, ss, "reason = ?2", e.reason); err != nil {
 		return err
 	}
 	err := t.Exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
@@ -582,12 +582,12 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 		return err
 	}
 	e.before.key, e.before.rewrote = ss.key, true
-	return e.before.write(ctx, t)
+	return e.before.writeRow(ctx, t)
 }
 
-// remove takes a fork or an edit back: its visits and record go, its states stay
+// removeFork takes a fork or an edit back: its visits and record go, its states stay
 // with the session that it was made from or with the entry, and so do its counters.
-func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error {
+func (s *Store) removeFork(ctx context.Context, t *tx, ss session, row int64) error {
 	if err := t.Exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, row); err != nil {
 		return err
 	}
@@ -599,7 +599,7 @@ func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error 
 	return nil
 }
 
-func (s *Store) redo(ctx context.Context, t *tx, plan model.Plan, e entry) error {
+func (s *Store) applyRedo(ctx context.Context, t *tx, plan model.Plan, e entry) error {
 	if err := t.Exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
@@ -607,7 +607,7 @@ func (s *Store) redo(ctx context.Context, t *tx, plan model.Plan, e entry) error
 	case model.OpFork:
 		return s.copyPath(ctx, t, e)
 	case model.OpEdit:
-		state, err := s.states.get(ctx, t, e.before.record.V)
+		state, err := s.states.readState(ctx, t, e.before.record.V)
 		if err == nil {
 			_, err = s.copyEdited(ctx, t, e, state)
 		}
@@ -615,15 +615,15 @@ func (s *Store) redo(ctx context.Context, t *tx, plan model.Plan, e entry) error
 	}
 	now := plan.Carry.(*seen)
 	// It is gone if the session was, together with the fork that made it.
-	if err := keepReason(ctx, t, now.session, e.reason, e.why()); err != nil {
+	if err := keepReason(ctx, t, now.session, e.reason, e.restoreReason()); err != nil {
 		return err
 	}
 	return moveHead(ctx, t, now, e)
 }
 
-// verify reads back what a plan has done, by the rule that says where the
+// verifyPlan reads back what a plan has done, by the rule that says where the
 // session would be resumed from.
-func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (model.Receipt, error) {
+func (s *Store) verifyPlan(ctx context.Context, t *tx, plan model.Plan, e entry) (model.Receipt, error) {
 	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: plan.Session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
 	if e.Op == model.OpImport {
 		if err := checkImport(ctx, t, e); err != nil {
@@ -635,7 +635,7 @@ func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (mo
 		return r, nil
 	}
 	r.Session = e.Session
-	ss, err := find(ctx, t, e.Session)
+	ss, err := findSession(ctx, t, e.Session)
 	if e.Op.MakesSession() && plan.Op == model.OpUndo {
 		if !errors.Is(err, model.ErrNoSession) {
 			return r, errors.Join(err, ErrReadBack)
@@ -645,7 +645,7 @@ func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (mo
 	if err != nil {
 		return r, err
 	}
-	visits, err := load(ctx, t, ss)
+	visits, err := loadVisits(ctx, t, ss)
 	if err != nil {
 		return r, err
 	}

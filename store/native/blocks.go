@@ -130,9 +130,9 @@ type want struct {
 	to []byte
 }
 
-// read returns the bytes of a list one behind the other, in dst, which is as long
+// readList returns the bytes of a list one behind the other, in dst, which is as long
 // as they are. Every row is decoded once, wherever its bytes go.
-func (c codec) read(ctx context.Context, t *tx, list []parts.Extent, dst []byte) error {
+func (c codec) readList(ctx context.Context, t *tx, list []parts.Extent, dst []byte) error {
 	wants := make([]want, len(list))
 	for i, e := range list {
 		wants[i], dst = want{e, dst[:e.Len]}, dst[e.Len:]
@@ -165,7 +165,7 @@ func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place
 	var encoding int64
 	var data sql.RawBytes
 	d := decoding{codec: c}
-	defer d.wait()
+	defer d.waitForRows()
 	var row parts.Extent
 	into := []any{&row.At, &row.Len, &encoding, &data}
 	for rows.Next() {
@@ -178,11 +178,11 @@ func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place
 		for len(wants) > 0 && wants[0].At < row.End() {
 			open, wants = append(open, wants[0]), wants[1:]
 		}
-		if open, err = d.serve(open, row, encoding, data); err != nil {
+		if open, err = d.serveRow(open, row, encoding, data); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(rows.Err(), d.wait()); err != nil {
+	if err := errors.Join(rows.Err(), d.waitForRows()); err != nil {
 		return err
 	}
 	if len(open)+len(wants) > 0 {
@@ -209,8 +209,8 @@ type decoding struct {
 // more than that.
 const inTurn = 8
 
-// serve copies a row's bytes to the wants that need them, and returns the wants that need more rows.
-func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []byte) (still []want, err error) {
+// serveRow copies a row's bytes to the wants that need them, and returns the wants that need more rows.
+func (d *decoding) serveRow(open []want, row parts.Extent, encoding int64, data []byte) (still []want, err error) {
 	var now []want // what of each lies in the row
 	still = open[:0]
 	for _, w := range open {
@@ -252,8 +252,8 @@ func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []b
 	return still, nil
 }
 
-// wait waits for the rows that are decoded, and returns an error of one of them.
-func (d *decoding) wait() error {
+// waitForRows waits for the rows that are decoded, and returns an error of one of them.
+func (d *decoding) waitForRows() error {
 	d.running.Wait()
 	select {
 	case err := <-d.errs:
@@ -315,8 +315,8 @@ func streamEnd(ctx context.Context, t *tx, stream parts.Stream) (end int64, err 
 	return last.At.Offset() + last.Len, nil
 }
 
-// add returns the place at which the bytes will be. They are copied.
-func (w *writer) add(ctx context.Context, bytes []byte) (parts.Place, error) {
+// addBytes returns the place at which the bytes will be. They are copied.
+func (w *writer) addBytes(ctx context.Context, bytes []byte) (parts.Place, error) {
 	offset := w.offset + int64(len(w.rest))
 	if offset > parts.MaxOffset-int64(len(bytes)) {
 		return 0, fmt.Errorf("%w: %d bytes in one stream", ErrFull, offset)
@@ -338,7 +338,7 @@ func (w *writer) writeFull(ctx context.Context) error {
 			before, err = nil, nil // it stays as it is, for doctor to find
 		}
 		if err == nil {
-			err = w.insert(ctx, w.offset-int64(len(before)), append(before, w.rest[:n]...))
+			err = w.insertRow(ctx, w.offset-int64(len(before)), append(before, w.rest[:n]...))
 		}
 		if err != nil {
 			return err
@@ -355,14 +355,14 @@ func (w *writer) takeBack(ctx context.Context, begun int64) ([]byte, error) {
 	}
 	at := w.stream.At(w.offset - begun)
 	bytes := make([]byte, begun, segmentSize)
-	if err := w.codec.read(ctx, w.tx, []parts.Extent{{At: at, Len: begun}}, bytes); err != nil {
+	if err := w.codec.readList(ctx, w.tx, []parts.Extent{{At: at, Len: begun}}, bytes); err != nil {
 		return nil, err
 	}
 	err := w.tx.Exec(ctx, "DELETE FROM blocks WHERE place >= ? AND place < ?", int64(at), int64(w.stream.At(w.offset)))
 	return bytes, err
 }
 
-func (w *writer) insert(ctx context.Context, offset int64, bytes []byte) error {
+func (w *writer) insertRow(ctx context.Context, offset int64, bytes []byte) error {
 	encoding, data, err := w.codec.encode(bytes)
 	if err != nil {
 		return err
@@ -371,8 +371,8 @@ func (w *writer) insert(ctx context.Context, offset int64, bytes []byte) error {
 	return err
 }
 
-// copy copies what is at a place, if none of it is written yet.
-func (w *writer) copy(from parts.Extent, into []byte) bool {
+// copyUnwritten copies what is at a place, if none of it is written yet.
+func (w *writer) copyUnwritten(from parts.Extent, into []byte) bool {
 	at := from.At.Offset() - w.offset
 	if from.At.Stream() != w.stream || at < 0 || at+from.Len > int64(len(w.rest)) {
 		return false
@@ -386,7 +386,7 @@ func (w *writer) flush(ctx context.Context) error {
 	if len(w.rest) == 0 {
 		return nil
 	}
-	err := w.insert(ctx, w.offset, w.rest)
+	err := w.insertRow(ctx, w.offset, w.rest)
 	w.offset += int64(len(w.rest))
 	w.rest = w.rest[:0]
 	return err

@@ -24,7 +24,7 @@ func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, s
 	if err := store.CheckState(state); err != nil {
 		return model.Plan{}, err
 	}
-	visits, circumstances, err := s.survey(ctx, t, ref, nil)
+	visits, circumstances, err := s.surveySession(ctx, t, ref, nil)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -37,9 +37,9 @@ func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, s
 	return plan, err
 }
 
-// edit makes the session of an edit. The entry keeps the state, so that it can be
+// applyEdit makes the session of an edit. The entry keeps the state, so that it can be
 // made again after an undo.
-func (s *Store) edit(ctx context.Context, t *tx, plan model.Plan, state edited) (entry, error) {
+func (s *Store) applyEdit(ctx context.Context, t *tx, plan model.Plan, state edited) (entry, error) {
 	e := entry{revision: 1}
 	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Ref(plan.Target)
 	e.To, e.ToIndex = model.SnapshotID(state), plan.Target.Index
@@ -48,7 +48,7 @@ func (s *Store) edit(ctx context.Context, t *tx, plan model.Plan, state edited) 
 		return e, err
 	}
 	e.before.record = sql.Null[int64]{V: key, Valid: true}
-	return e, e.insert(ctx, t)
+	return e, e.insertEntry(ctx, t)
 }
 
 // copyEdited makes the session of an edit with the way from the root to the
@@ -67,10 +67,10 @@ func (s *Store) copyEdited(ctx context.Context, t *tx, e entry, state edited) (i
 	h.ID, h.SessionID, h.CreatedAt, h.Title = e.To, e.Session, e.At, fmt.Sprintf("#%d, edited", h.Index)
 	h.Visit, h.ParentVisit = int64(last+1), int64(last)
 	h.Orphaned, h.Reason, h.Marks = false, nil, 0
-	if _, err := s.add(ctx, t, ss, h, s.states.content(state), sql.Null[int64]{}); err != nil {
+	if _, err := s.addVisit(ctx, t, ss, h, s.states.contentOf(state), sql.Null[int64]{}); err != nil {
 		return 0, err
 	}
-	if err := settle(ctx, t, ss, e, h.Visit); err != nil {
+	if err := settleHead(ctx, t, ss, e, h.Visit); err != nil {
 		return 0, err
 	}
 	return stateKey(ctx, t, ss, h.Ref())
@@ -79,7 +79,7 @@ func (s *Store) copyEdited(ctx context.Context, t *tx, e entry, state edited) (i
 // PlanConvert is that of store.Features: rows are taken over as they are. The
 // error is store.ErrSessionExists where the store has a session of the new name.
 func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
-	err := s.read(ctx, func(t *tx) error { return requireNoSession(ctx, t, as) })
+	err := s.withReadTx(ctx, func(t *tx) error { return requireNoSession(ctx, t, as) })
 	var plan model.Plan
 	if err == nil {
 		plan, err = recording.PlanTakeover(ctx, from, session, as)
@@ -96,28 +96,28 @@ func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *rec
 		return e, err
 	}
 	p := importing{store: s, tx: t}
-	if _, err := p.run(ctx, carry.Rows(ctx, plan)); err != nil {
+	if _, err := p.importRows(ctx, carry.Rows(ctx, plan)); err != nil {
 		return e, err
 	}
-	ss, err := find(ctx, t, plan.NewSession)
+	ss, err := findSession(ctx, t, plan.NewSession)
 	if err != nil {
 		return e, err
 	}
 	e.At, e.Op, e.Session, e.To, e.ToIndex = s.clock(), plan.Op, plan.NewSession, plan.Target.ID, plan.Target.Index
 	e.Target.Session, e.Target.Visit, e.revision = plan.NewSession, ss.head.V, ss.revision
-	return e, e.insert(ctx, t)
+	return e, e.insertEntry(ctx, t)
 }
 
 // dropSession takes away a session that came from elsewhere, with its states, as
 // far as nothing else here refers to them.
 func (s *Store) dropSession(ctx context.Context, t *tx, ss session, row int64) error {
-	return s.dropping(ctx, t, ss, 0, func() error { return s.remove(ctx, t, ss, row) })
+	return s.dropStates(ctx, t, ss, 0, func() error { return s.removeFork(ctx, t, ss, row) })
 }
 
-// dropping removes something of a session and then the states of its record and of its
+// dropStates removes something of a session and then the states of its record and of its
 // visits behind one, to which nothing refers any more.
-func (s *Store) dropping(ctx context.Context, t *tx, ss session, visit int64, remove func() error) error {
-	keys, err := numbers(ctx, t, "SELECT DISTINCT state FROM visits WHERE session = ? AND visit > ?", ss.key, visit)
+func (s *Store) dropStates(ctx context.Context, t *tx, ss session, visit int64, remove func() error) error {
+	keys, err := queryNumbers(ctx, t, "SELECT DISTINCT state FROM visits WHERE session = ? AND visit > ?", ss.key, visit)
 	if err != nil {
 		return err
 	}
@@ -129,16 +129,16 @@ func (s *Store) dropping(ctx context.Context, t *tx, ss session, visit int64, re
 	}
 	slices.Sort(keys) // two that drop the same states do so in one order
 	for _, key := range keys {
-		if err := s.states.drop(ctx, t, key); err != nil {
+		if err := s.states.dropState(ctx, t, key); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forget notes that a row of the journal is undone and cannot be done again, because
+// forgetEntry notes that a row of the journal is undone and cannot be done again, because
 // what it made came from elsewhere. Nor can what was undone before it, which followed it.
-func forget(ctx context.Context, t *tx, row int64) error {
+func forgetEntry(ctx context.Context, t *tx, row int64) error {
 	err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ? OR undone = 1", row)
 	return err
 }

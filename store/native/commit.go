@@ -13,7 +13,7 @@ import (
 
 // Load implements typed.Committer.
 func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], typed.Revision, error) {
-	data, at, err := s.load(ctx, sessionID)
+	data, at, err := s.loadData(ctx, sessionID)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: load session %q: %w", s.kind, sessionID, err)
 	}
@@ -26,8 +26,8 @@ func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 		return 0, fmt.Errorf("%s: commit: %w", s.kind, store.ErrNoRecord)
 	}
 	if err = store.CheckData(data.ID, data); err == nil {
-		err = s.change(ctx, func(t *tx) error {
-			now, err = s.commit(ctx, t, data, at)
+		err = s.withWriteTx(ctx, func(t *tx) error {
+			now, err = s.commitData(ctx, t, data, at)
 			return err
 		})
 	}
@@ -37,28 +37,28 @@ func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 	return now, nil
 }
 
-func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
-	ss, err := find(ctx, t, data.ID)
+func (s *Store) commitData(ctx context.Context, t *tx, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
+	ss, err := findSession(ctx, t, data.ID)
 	isNew := errors.Is(err, model.ErrNoSession)
 	if err != nil && !isNew {
 		return 0, err
 	}
 	if typed.Revision(ss.writes) != at {
-		return 0, conflict(ctx, t, ss, data)
+		return 0, conflictError(ctx, t, ss, data)
 	}
 	if isNew {
 		if ss, err = makeSession(ctx, t, data.ID); err != nil {
 			return 0, err
 		}
 	}
-	if err := s.put(ctx, t, &ss, data); err != nil {
+	if err := s.putRecord(ctx, t, &ss, data); err != nil {
 		return 0, err
 	}
 	return typed.Revision(ss.writes), nil
 }
 
-// conflict returns the error of a commit that came too late.
-func conflict(ctx context.Context, t *tx, ss session, data *model.Data[json.RawMessage]) error {
+// conflictError returns the error of a commit that came too late.
+func conflictError(ctx context.Context, t *tx, ss session, data *model.Data[json.RawMessage]) error {
 	var head *model.Header
 	if ss.head.Valid {
 		h, err := (&listing{tx: t, session: ss}).readOne(ctx, ss.head.V)

@@ -46,7 +46,7 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		})
 		return append(faults, unread...), err
 	}
-	err = s.read(ctx, func(t *tx) error {
+	err = s.withReadTx(ctx, func(t *tx) error {
 		faults = nil
 		for _, check := range []func(context.Context, *tx) ([]model.Fault, error){databaseFaults, sessionFaults, s.states.blockFaults, s.states.partFaults, s.states.recordFaults} {
 			found, err := check(ctx, t)
@@ -188,7 +188,7 @@ func (s *states) damagedParts(ctx context.Context, t *tx, group []hashedPart) (b
 		list[i] = p.Extent
 	}
 	all := make([]byte, parts.Size(list))
-	err = s.codec.read(ctx, t, list, all)
+	err = s.codec.readList(ctx, t, list, all)
 	if errors.Is(err, ErrDamagedState) {
 		if len(group) == 1 {
 			return group, nil
@@ -234,7 +234,7 @@ func (s *states) recordFaults(ctx context.Context, t *tx) (faults []model.Fault,
 			return nil, err
 		}
 		for _, h := range held {
-			_, err := s.get(ctx, t, h.key)
+			_, err := s.readState(ctx, t, h.key)
 			if errors.Is(err, ErrDamagedState) {
 				faults = append(faults, model.Fault{Code: store.FaultState, Severity: holder.severity, File: fmt.Sprintf(holder.what, h.session), Meaning: err.Error(), Verdict: holder.verdict})
 			} else if err != nil {

@@ -27,9 +27,9 @@ import (
 // what was written since, once more.
 const sweepSize = 1 << 20
 
-// sweep frees the drafts of a session that no state refers to, if it is time. If
+// sweepDrafts frees the drafts of a session that no state refers to, if it is time. If
 // a state among them is damaged, everything stays.
-func (s *states) sweep(ctx context.Context, t *tx, session int64) error {
+func (s *states) sweepDrafts(ctx context.Context, t *tx, session int64) error {
 	o := owner{session: session, draft: true}
 	var size int64
 	for kind := range parts.Stream(streamsKept) {
@@ -46,9 +46,9 @@ func (s *states) sweep(ctx context.Context, t *tx, session int64) error {
 		return err
 	}
 	d := drafts{states: s, tx: t, owner: o}
-	err := d.collect(ctx)
+	err := d.collectUsed(ctx)
 	if err == nil && size >= 3*parts.Size(d.inUse) {
-		err = d.read(ctx)
+		err = d.readUsed(ctx)
 	}
 	if errors.Is(err, ErrDamagedState) || errors.Is(err, errInUse) {
 		return nil
@@ -56,7 +56,7 @@ func (s *states) sweep(ctx context.Context, t *tx, session int64) error {
 	if err != nil || d.bytes == nil {
 		return err
 	}
-	return d.rewrite(ctx)
+	return d.rewriteUsed(ctx)
 }
 
 // lockDrafts reports whether the drafts of a session are this transaction's to sweep:
@@ -91,16 +91,16 @@ type drafts struct {
 }
 
 // errInUse: another transaction is about to refer to a state whose parts would move. It is not
-// waited for, see drop.
+// waited for, see dropState.
 var errInUse = errors.New("a state is in use")
 
-// collect finds out what is in use. The error is errInUse, or ErrDamagedState.
-func (d *drafts) collect(ctx context.Context) error {
+// collectUsed finds out what is in use. The error is errInUse, or ErrDamagedState.
+func (d *drafts) collectUsed(ctx context.Context) error {
 	const query = "SELECT state FROM states WHERE draft = ? ORDER BY state"
-	keys, err := numbers(ctx, d.tx, query+d.tx.Free, d.owner.session)
+	keys, err := queryNumbers(ctx, d.tx, query+d.tx.Free, d.owner.session)
 	if err == nil && d.tx.Free != "" {
 		var all []int64
-		if all, err = numbers(ctx, d.tx, query, d.owner.session); len(all) != len(keys) {
+		if all, err = queryNumbers(ctx, d.tx, query, d.owner.session); len(all) != len(keys) {
 			err = cmp.Or(err, errInUse)
 		}
 	}
@@ -109,11 +109,11 @@ func (d *drafts) collect(ctx context.Context) error {
 	}
 	var all []parts.Extent
 	for _, key := range keys {
-		r, err := lookup(ctx, d.tx, key)
+		r, err := lookUpRow(ctx, d.tx, key)
 		if err != nil {
 			return err
 		}
-		list, err := d.list(ctx, d.tx, r, r.size, nil)
+		list, err := d.readList(ctx, d.tx, r, r.size, nil)
 		if err != nil {
 			return err
 		}
@@ -139,21 +139,21 @@ func (d *drafts) collect(ctx context.Context) error {
 	return nil
 }
 
-// read reads what is in use.
-func (d *drafts) read(ctx context.Context) error {
+// readUsed reads what is in use.
+func (d *drafts) readUsed(ctx context.Context) error {
 	if err := checkPresent(ctx, d.tx, d.inUse); err != nil {
 		return err
 	}
 	bytes := make([]byte, parts.Size(d.inUse))
-	if err := d.codec.read(ctx, d.tx, d.inUse, bytes); err != nil {
+	if err := d.codec.readList(ctx, d.tx, d.inUse, bytes); err != nil {
 		return err
 	}
 	d.bytes = bytes
 	return nil
 }
 
-// rewrite deletes everything and writes what is in use again.
-func (d *drafts) rewrite(ctx context.Context) error {
+// rewriteUsed deletes everything and writes what is in use again.
+func (d *drafts) rewriteUsed(ctx context.Context) error {
 	first, last := d.owner.stream(0), d.owner.stream(streamsKept-1)
 	if err := d.tx.Exec(ctx, "DELETE FROM blocks WHERE place BETWEEN ? AND ?", int64(first.At(0)), int64(last.At(parts.MaxOffset-1))); err != nil {
 		return err
@@ -161,14 +161,14 @@ func (d *drafts) rewrite(ctx context.Context) error {
 	p := newPutting(d.states, d.tx, d.owner)
 	for _, e := range d.inUse {
 		kind := e.At.Stream() - d.owner.stream(0)
-		at, err := p.write(ctx, kind, d.bytes[:e.Len])
+		at, err := p.writeStream(ctx, kind, d.bytes[:e.Len])
 		if err != nil {
 			return err
 		}
 		d.moved, d.bytes = append(d.moved, at), d.bytes[e.Len:]
 	}
 	for i, r := range d.rows {
-		list, err := p.encode(ctx, d.follow(d.lists[i]))
+		list, err := p.encodeList(ctx, d.followMove(d.lists[i]))
 		if err != nil {
 			return err
 		}
@@ -179,8 +179,8 @@ func (d *drafts) rewrite(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
-// follow returns a list as it is after the move.
-func (d *drafts) follow(list []parts.Extent) (now []parts.Extent) {
+// followMove returns a list as it is after the move.
+func (d *drafts) followMove(list []parts.Extent) (now []parts.Extent) {
 	for _, e := range list {
 		if isDraft(e.At) {
 			i, ok := slices.BinarySearchFunc(d.inUse, e.At, func(have parts.Extent, at parts.Place) int { return cmp.Compare(have.At, at) })

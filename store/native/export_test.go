@@ -16,7 +16,7 @@ var ErrStopped = errStopped
 
 // Change runs what in a transaction that writes.
 func (s *Store) Change(ctx context.Context, what func(*Transaction) error) error {
-	return s.change(ctx, what)
+	return s.withWriteTx(ctx, what)
 }
 
 // Look returns the state of a snapshot of the first session.
@@ -35,28 +35,28 @@ func (s *Store) CheckStates(ctx context.Context, t *Transaction) (errs error) {
 
 // Sabotage carries a restore out, runs a statement behind its back, and reads back.
 func (s *Store) Sabotage(ctx context.Context, plan model.Plan, statement string) error {
-	return s.change(ctx, func(t *tx) error {
-		e, err := s.restore(ctx, t, plan)
+	return s.withWriteTx(ctx, func(t *tx) error {
+		e, err := s.applyRestore(ctx, t, plan)
 		if err != nil {
 			return err
 		}
 		if err := t.Exec(ctx, statement); err != nil {
 			return err
 		}
-		_, err = s.verify(ctx, t, plan, e)
+		_, err = s.verifyPlan(ctx, t, plan, e)
 		return err
 	})
 }
 
 // All calls give with the headers of a session, as a listing does.
 func (s *Store) All(ctx context.Context, id string, give func([]model.Header) error) error {
-	return s.read(ctx, func(t *tx) error {
-		ss, err := find(ctx, t, id)
+	return s.withReadTx(ctx, func(t *tx) error {
+		ss, err := findSession(ctx, t, id)
 		if err != nil {
 			return err
 		}
 		l := listing{tx: t, session: ss}
-		return l.all(ctx, give)
+		return l.allHeaders(ctx, give)
 	})
 }
 

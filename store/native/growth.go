@@ -43,8 +43,8 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 func (s *Store) readGrowth(ctx context.Context, sessionID string, what func(t *tx, ss session, now store.Cursor) error) error {
 	for {
 		era := s.carrier.Era()
-		err := s.read(ctx, func(t *tx) error {
-			ss, err := find(ctx, t, sessionID)
+		err := s.withReadTx(ctx, func(t *tx) error {
+			ss, err := findSession(ctx, t, sessionID)
 			if err != nil {
 				return err
 			}

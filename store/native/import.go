@@ -34,7 +34,7 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 		if p.entered, err = hasContent(ctx, t); err != nil {
 			return err
 		}
-		n, err = p.run(ctx, rows)
+		n, err = p.importRows(ctx, rows)
 		return err
 	})))
 	if err != nil {
@@ -43,9 +43,9 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 	return n, nil
 }
 
-// run takes rows in and returns how many visits of snapshots were new. No statement can be cancelled: the driver
+// importRows takes rows in and returns how many visits of snapshots were new. No statement can be cancelled: the driver
 // would start a goroutine for each, which takes longer than to insert a row.
-func (p *importing) run(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error) {
+func (p *importing) importRows(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error) {
 	p.sessions = map[string]*incoming{}
 	within := context.WithoutCancel(ctx)
 	for row, err := range rows {
@@ -53,13 +53,13 @@ func (p *importing) run(ctx context.Context, rows iter.Seq2[store.Row, error]) (
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = p.row(within, &row)
+			err = p.importRow(within, &row)
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
-	return p.finish(within)
+	return p.finishSessions(within)
 }
 
 // importing is one import.
@@ -105,11 +105,11 @@ type reasonKey struct {
 	index int
 }
 
-func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
+func (p *importing) findSession(ctx context.Context, id string) (*incoming, error) {
 	if in := p.sessions[id]; in != nil {
 		return in, nil
 	}
-	_, err := find(ctx, p.tx, id)
+	_, err := findSession(ctx, p.tx, id)
 	in := &incoming{fresh: errors.Is(err, model.ErrNoSession), reasons: map[reasonKey]int64{}}
 	if err != nil && !in.fresh {
 		return nil, err
@@ -117,22 +117,22 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 	if in.session, err = findOrMake(ctx, p.tx, id); err != nil {
 		return nil, err
 	}
-	visits, err := load(ctx, p.tx, in.session)
+	visits, err := loadVisits(ctx, p.tx, in.session)
 	if err != nil {
 		return nil, err
 	}
 	in.placer, in.putting = recording.NewPlacer(visits.Headers), newPutting(&p.store.states, p.tx, owner{session: in.key})
-	if in.earlier, err = p.earlier(ctx, in.session, visits); err != nil {
+	if in.earlier, err = p.noteEarlier(ctx, in.session, visits); err != nil {
 		return nil, err
 	}
 	p.sessions[id], p.order = in, append(p.order, in)
 	return in, nil
 }
 
-func (p *importing) row(ctx context.Context, row *store.Row) error {
+func (p *importing) importRow(ctx context.Context, row *store.Row) error {
 	r := row.Record
 	if r == nil {
-		err := p.snapshot(ctx, row)
+		err := p.importSnapshot(ctx, row)
 		if err != nil {
 			err = fmt.Errorf("snapshot %q of session %q: %w", row.Header.ID, row.Header.SessionID, err)
 		}
@@ -141,7 +141,7 @@ func (p *importing) row(ctx context.Context, row *store.Row) error {
 	if err := store.CheckState(r.State); err != nil {
 		return fmt.Errorf("record of session %q: %w", r.ID, err)
 	}
-	in, err := p.session(ctx, r.ID)
+	in, err := p.findSession(ctx, r.ID)
 	if err == nil {
 		record := *r
 		record.State = bytes.Clone(r.State)
@@ -150,15 +150,15 @@ func (p *importing) row(ctx context.Context, row *store.Row) error {
 	return err
 }
 
-// snapshot checks a row and puts it in, if it is new.
-func (p *importing) snapshot(ctx context.Context, row *store.Row) error {
+// importSnapshot checks a row and puts it in, if it is new.
+func (p *importing) importSnapshot(ctx context.Context, row *store.Row) error {
 	h := &row.Header
-	in, err := p.session(ctx, h.SessionID)
+	in, err := p.findSession(ctx, h.SessionID)
 	if err != nil {
 		return err
 	}
 	if in != p.writing {
-		if err := p.flush(ctx); err != nil {
+		if err := p.flushStreams(ctx); err != nil {
 			return err
 		}
 		p.writing = in
@@ -175,9 +175,9 @@ func (p *importing) snapshot(ctx context.Context, row *store.Row) error {
 	if err != nil || !isNew {
 		return err
 	}
-	reason, err := p.reason(ctx, in, h)
+	reason, err := p.readReason(ctx, in, h)
 	if err == nil {
-		err = p.visit(ctx, in, h, row.State, reason)
+		err = p.importVisit(ctx, in, h, row.State, reason)
 	}
 	if err != nil {
 		return err
@@ -198,8 +198,8 @@ func (p *importing) snapshot(ctx context.Context, row *store.Row) error {
 	return nil
 }
 
-// visit puts a visit in, and its state unless the session has the id.
-func (p *importing) visit(ctx context.Context, in *incoming, h *model.Header, bytes []byte, reason sql.Null[int64]) error {
+// importVisit puts a visit in, and its state unless the session has the id.
+func (p *importing) importVisit(ctx context.Context, in *incoming, h *model.Header, bytes []byte, reason sql.Null[int64]) error {
 	var state int64
 	err := p.tx.Row(ctx, "SELECT state, size FROM "+p.tx.ByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, in.key).Scan(&state, &h.Size)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -215,7 +215,7 @@ func (p *importing) visit(ctx context.Context, in *incoming, h *model.Header, by
 			}
 		}
 		h.Size = int64(len(bytes))
-		state, err = in.putting.put(ctx, p.store.states.content(bytes), base)
+		state, err = in.putting.putState(ctx, p.store.states.contentOf(bytes), base)
 	}
 	if err != nil {
 		return err
@@ -233,15 +233,15 @@ func (p *importing) visit(ctx context.Context, in *incoming, h *model.Header, by
 	return insertVisit(ctx, p.tx, in.session, h, parentID, state, reason)
 }
 
-// flush writes what the streams of the session at hand have left.
-func (p *importing) flush(ctx context.Context) error {
+// flushStreams writes what the streams of the session at hand have left.
+func (p *importing) flushStreams(ctx context.Context) error {
 	if p.writing == nil {
 		return nil
 	}
 	return p.writing.putting.flush(ctx)
 }
 
-func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (sql.Null[int64], error) {
+func (p *importing) readReason(ctx context.Context, in *incoming, h *model.Header) (sql.Null[int64], error) {
 	if !h.Orphaned {
 		return sql.Null[int64]{}, nil
 	}
@@ -265,10 +265,10 @@ func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (
 	return sql.Null[int64]{V: number, Valid: true}, nil
 }
 
-// finish settles the heads and records of the sessions and returns the number of
+// finishSessions settles the heads and records of the sessions and returns the number of
 // new visits of snapshots.
-func (p *importing) finish(ctx context.Context) (n int, err error) {
-	if err := p.flush(ctx); err != nil {
+func (p *importing) finishSessions(ctx context.Context) (n int, err error) {
+	if err := p.flushStreams(ctx); err != nil {
 		return 0, err
 	}
 	for _, in := range p.order {
@@ -277,20 +277,20 @@ func (p *importing) finish(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := p.settle(ctx, in); err != nil {
+		if err := p.settleSession(ctx, in); err != nil {
 			return 0, fmt.Errorf("session %q: %w", in.id, err)
 		}
 	}
 	return n, nil
 }
 
-func (p *importing) settle(ctx context.Context, in *incoming) error {
+func (p *importing) settleSession(ctx context.Context, in *incoming) error {
 	takesRecord := in.record != nil && (!in.session.record.Valid || in.moved)
 	if !in.fresh && in.added == 0 && !takesRecord {
 		return nil
 	}
 	if in.fresh && !in.moved {
-		visits, err := load(ctx, p.tx, in.session)
+		visits, err := loadVisits(ctx, p.tx, in.session)
 		if err != nil {
 			return err
 		}
@@ -298,29 +298,29 @@ func (p *importing) settle(ctx context.Context, in *incoming) error {
 	}
 	before := in.session.record
 	if takesRecord {
-		state, err := p.store.states.putRecord(ctx, p.tx, in.session, before, p.store.states.content(in.record.State))
+		state, err := p.store.states.putRecord(ctx, p.tx, in.session, before, p.store.states.contentOf(in.record.State))
 		if err != nil {
 			return err
 		}
 		in.session.record, in.turn = sql.Null[int64]{V: state, Valid: true}, in.record.TurnIndex
 	}
-	if err := p.date(in); err != nil {
+	if err := p.dateSession(in); err != nil {
 		return err
 	}
-	if err := in.write(ctx, p.tx); err != nil {
+	if err := in.writeRow(ctx, p.tx); err != nil {
 		return err
 	}
-	if err := p.enter(ctx, in); err != nil {
+	if err := p.enterJournal(ctx, in); err != nil {
 		return err
 	}
 	if before.Valid && before != in.session.record {
-		return p.store.states.drop(ctx, p.tx, before.V)
+		return p.store.states.dropState(ctx, p.tx, before.V)
 	}
 	return nil
 }
 
-// date dates the session by its newest snapshot, or by the clock.
-func (p *importing) date(in *incoming) error {
+// dateSession dates the session by its newest snapshot, or by the clock.
+func (p *importing) dateSession(in *incoming) error {
 	updated, err := decodeTime(in.updated)
 	if err != nil {
 		return err

@@ -37,8 +37,8 @@ func hasContent(ctx context.Context, t *tx) (yes bool, err error) {
 	return yes, err
 }
 
-// earlier notes how a session is before an import.
-func (p *importing) earlier(ctx context.Context, ss session, visits *recording.Visits) (e entry, err error) {
+// noteEarlier notes how a session is before an import.
+func (p *importing) noteEarlier(ctx context.Context, ss session, visits *recording.Visits) (e entry, err error) {
 	if !p.entered {
 		return e, nil
 	}
@@ -51,8 +51,8 @@ func (p *importing) earlier(ctx context.Context, ss session, visits *recording.V
 	return e, p.tx.Row(ctx, "SELECT coalesce(max(reason), 0) FROM reasons WHERE session = ?", ss.key).Scan(&e.reason)
 }
 
-// enter notes in the journal what an import did to a session.
-func (p *importing) enter(ctx context.Context, in *incoming) error {
+// enterJournal notes in the journal what an import did to a session.
+func (p *importing) enterJournal(ctx context.Context, in *incoming) error {
 	if !p.entered {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (p *importing) enter(ctx context.Context, in *incoming) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return e.insert(ctx, p.tx)
+	return e.insertEntry(ctx, p.tx)
 }
 
 // createdSession reports whether an import made the session of a row.
@@ -79,13 +79,13 @@ func planUndoImport(ctx context.Context, t *tx, e entry) (model.Plan, error) {
 	list := make([]recording.Imported, len(e.rows))
 	for i := range e.rows {
 		r := &e.rows[i]
-		ss, err := find(ctx, t, r.Session)
+		ss, err := findSession(ctx, t, r.Session)
 		if errors.Is(err, model.ErrNoSession) || err == nil && ss.revision != r.revision {
 			err = fmt.Errorf("it was written to since: %w", model.ErrHeadMoved)
 		}
 		var visits *recording.Visits
 		if err == nil {
-			visits, err = load(ctx, t, ss)
+			visits, err = loadVisits(ctx, t, ss)
 		}
 		if err != nil {
 			return model.Plan{}, fmt.Errorf("entry %d on session %q: %w", e.ID, r.Session, err)
@@ -97,19 +97,19 @@ func planUndoImport(ctx context.Context, t *tx, e entry) (model.Plan, error) {
 
 func (s *Store) undoImport(ctx context.Context, t *tx, e entry) error {
 	for _, r := range e.rows {
-		ss, err := find(ctx, t, r.Session)
+		ss, err := findSession(ctx, t, r.Session)
 		if err != nil {
 			return err
 		}
 		if r.createdSession() {
 			err = s.dropSession(ctx, t, ss, r.ID)
 		} else {
-			err = s.dropping(ctx, t, ss, r.Target.Visit, func() error { return r.takeOut(ctx, t, ss) })
+			err = s.dropStates(ctx, t, ss, r.Target.Visit, func() error { return r.takeOut(ctx, t, ss) })
 		}
 		if err != nil {
 			return err
 		}
-		if err := forget(ctx, t, r.ID); err != nil {
+		if err := forgetEntry(ctx, t, r.ID); err != nil {
 			return err
 		}
 	}
@@ -132,17 +132,17 @@ func (e *entry) takeOut(ctx context.Context, t *tx, ss session) error {
 	}
 	before := e.before
 	before.key, before.rewrote = ss.key, true
-	return before.write(ctx, t)
+	return before.writeRow(ctx, t)
 }
 
 // checkImport reads back what the undo of an import left.
 func checkImport(ctx context.Context, t *tx, e entry) error {
 	for _, r := range e.rows {
 		said := r.importOf(&recording.Visits{Session: r.Session})
-		ss, err := find(ctx, t, r.Session)
+		ss, err := findSession(ctx, t, r.Session)
 		var now *recording.Visits
 		if err == nil {
-			now, err = load(ctx, t, ss)
+			now, err = loadVisits(ctx, t, ss)
 		}
 		if err != nil && !errors.Is(err, model.ErrNoSession) {
 			return err

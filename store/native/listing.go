@@ -42,9 +42,9 @@ type extra struct {
 	Marks     model.Marks `json:"marks,omitempty"`
 }
 
-// read takes in the JSON. What most rows have, a title that needs no escapes and
+// readJSON takes in the JSON. What most rows have, a title that needs no escapes and
 // nothing else, is not worth a decoder: there may be a million of them.
-func (x *extra) read(text string) error {
+func (x *extra) readJSON(text string) error {
 	if title, ok := strings.CutPrefix(text, `{"title":"`); ok {
 		if title, ok = strings.CutSuffix(title, `"}`); ok && !strings.ContainsAny(title, `"\`) {
 			x.Title = title
@@ -69,11 +69,11 @@ type listing struct {
 	more     extra
 }
 
-// load reads a session whole.
-func load(ctx context.Context, t *tx, ss session) (*recording.Visits, error) {
+// loadVisits reads a session whole.
+func loadVisits(ctx context.Context, t *tx, ss session) (*recording.Visits, error) {
 	l := listing{tx: t, session: ss}
 	var all model.Headers
-	err := l.all(ctx, func(batch []model.Header) error {
+	err := l.allHeaders(ctx, func(batch []model.Header) error {
 		for i := range batch {
 			all.Add(&batch[i])
 		}
@@ -86,8 +86,8 @@ func load(ctx context.Context, t *tx, ss session) (*recording.Visits, error) {
 	return v, err
 }
 
-// all returns every header, a batch at a time. The batch is used again.
-func (l *listing) all(ctx context.Context, give func(batch []model.Header) error) error {
+// allHeaders returns every header, a batch at a time. The batch is used again.
+func (l *listing) allHeaders(ctx context.Context, give func(batch []model.Header) error) error {
 	if err := l.loadReasons(ctx); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 	after := int64(math.MinInt64)
 	for {
 		var err error
-		batch, err = l.append(ctx, batch[:0], "visits WHERE session = ? AND visit > ? ORDER BY visit LIMIT ?", l.session.key, after, batchSize)
+		batch, err = l.appendHeaders(ctx, batch[:0], "visits WHERE session = ? AND visit > ? ORDER BY visit LIMIT ?", l.session.key, after, batchSize)
 		if len(batch) > 0 {
 			err = cmp.Or(give(batch), err)
 		}
@@ -106,9 +106,9 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 	}
 }
 
-// tail returns the last n headers and how many there are before them.
-func (l *listing) tail(ctx context.Context, n int) (headers []model.Header, before int, err error) {
-	rows, err := l.gather(ctx, "visits WHERE session = ? ORDER BY visit DESC LIMIT ?", l.session.key, n+1)
+// lastHeaders returns the last n headers and how many there are before them.
+func (l *listing) lastHeaders(ctx context.Context, n int) (headers []model.Header, before int, err error) {
+	rows, err := l.gatherRows(ctx, "visits WHERE session = ? ORDER BY visit DESC LIMIT ?", l.session.key, n+1)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -122,10 +122,10 @@ func (l *listing) tail(ctx context.Context, n int) (headers []model.Header, befo
 	headers = make([]model.Header, len(rows))
 	for i, row := range slices.Backward(rows) {
 		h := &headers[len(rows)-1-i]
-		if *h, err = l.complete(ctx, row); err != nil {
+		if *h, err = l.completeHeader(ctx, row); err != nil {
 			return nil, 0, err
 		}
-		l.remember(h)
+		l.rememberHeader(h)
 	}
 	return headers, before, nil
 }
@@ -163,43 +163,43 @@ func (l *listing) lookUpReferences(ctx context.Context, rows []visitRow) error {
 
 // readOne returns the header of one visit; the error is model.ErrNoSnapshot.
 func (l *listing) readOne(ctx context.Context, visit int64) (model.Header, error) {
-	rows, err := l.gather(ctx, "visits WHERE session = ? AND visit = ?", l.session.key, visit)
+	rows, err := l.gatherRows(ctx, "visits WHERE session = ? AND visit = ?", l.session.key, visit)
 	if err != nil {
 		return model.Header{}, err
 	}
 	if len(rows) == 0 {
 		return model.Header{}, fmt.Errorf("visit %d: %w", visit, model.ErrNoSnapshot)
 	}
-	return l.complete(ctx, rows[0])
+	return l.completeHeader(ctx, rows[0])
 }
 
 // readFew returns the headers of a few visits, which from asks for by ascending
 // number.
 func (l *listing) readFew(ctx context.Context, from string, args ...any) ([]model.Header, error) {
-	return l.append(ctx, nil, from, args...)
+	return l.appendHeaders(ctx, nil, from, args...)
 }
 
-// append appends the headers of a few visits, as some does. With an error it returns those
+// appendHeaders appends the headers of a few visits, as some does. With an error it returns those
 // before the row that cannot be read.
-func (l *listing) append(ctx context.Context, headers []model.Header, from string, args ...any) ([]model.Header, error) {
-	rows, err := l.gather(ctx, from, args...)
+func (l *listing) appendHeaders(ctx context.Context, headers []model.Header, from string, args ...any) ([]model.Header, error) {
+	rows, err := l.gatherRows(ctx, from, args...)
 	for _, row := range rows {
-		h, err := l.complete(ctx, row)
+		h, err := l.completeHeader(ctx, row)
 		if err != nil {
 			return headers, err
 		}
-		l.remember(&h)
+		l.rememberHeader(&h)
 		headers = append(headers, h)
 	}
 	return headers, err
 }
 
-// gather returns some rows, until it is called again. With an error it returns those before
+// gatherRows returns some rows, until it is called again. With an error it returns those before
 // the row that cannot be read.
-func (l *listing) gather(ctx context.Context, from string, args ...any) ([]visitRow, error) {
+func (l *listing) gatherRows(ctx context.Context, from string, args ...any) ([]visitRow, error) {
 	l.gathered = l.gathered[:0]
 	err := l.tx.Values(ctx, "SELECT "+visitColumns+" FROM "+from, args, func(values []driver.Value) error {
-		row, err := l.decode(values)
+		row, err := l.decodeRow(values)
 		if err == nil {
 			l.gathered = append(l.gathered, row)
 		}
@@ -208,8 +208,8 @@ func (l *listing) gather(ctx context.Context, from string, args ...any) ([]visit
 	return l.gathered, err
 }
 
-// complete looks up what a row refers to and the listing has not met.
-func (l *listing) complete(ctx context.Context, row visitRow) (model.Header, error) {
+// completeHeader looks up what a row refers to and the listing has not met.
+func (l *listing) completeHeader(ctx context.Context, row visitRow) (model.Header, error) {
 	h := row.Header
 	if row.parentDerived {
 		if h.ParentID = l.idOf(h.ParentVisit); h.ParentID == "" {
@@ -244,7 +244,7 @@ func (l *listing) lookFor(ctx context.Context, visit int64) (id string, err erro
 	return id, nil
 }
 
-func (l *listing) remember(h *model.Header) {
+func (l *listing) rememberHeader(h *model.Header) {
 	if len(l.numbers) == 2*nearVisits {
 		l.numbers, l.ids = slices.Delete(l.numbers, 0, nearVisits), slices.Delete(l.ids, 0, nearVisits)
 	}
@@ -325,8 +325,8 @@ const (
 	visitColumns = "visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra"
 )
 
-// decode reads the columns of visitColumns.
-func (l *listing) decode(values []driver.Value) (visitRow, error) {
+// decodeRow reads the columns of visitColumns.
+func (l *listing) decodeRow(values []driver.Value) (visitRow, error) {
 	var d columns
 	var row visitRow
 	h := &row.Header
@@ -344,7 +344,7 @@ func (l *listing) decode(values []driver.Value) (visitRow, error) {
 	}
 	if text := d.text(values[10]); text != "" && d.err == nil {
 		l.more = extra{}
-		d.err = l.more.read(text)
+		d.err = l.more.readJSON(text)
 		h.EventName, h.Position, h.Title, h.Marks = l.more.EventName, l.more.Position, l.more.Title, l.more.Marks
 	}
 	if d.err != nil {

@@ -13,7 +13,7 @@ func TestListing_remembersTheLastVisits(t *testing.T) {
 	const visits = 5 * nearVisits
 	var l listing
 	for i := range int64(visits) {
-		l.remember(&model.Header{Visit: i + 1, ID: strconv.FormatInt(i+1, 10)})
+		l.rememberHeader(&model.Header{Visit: i + 1, ID: strconv.FormatInt(i+1, 10)})
 	}
 	if len(l.ids) > 2*nearVisits || len(l.numbers) != len(l.ids) {
 		t.Errorf("it remembers %d ids of %d visits", len(l.ids), visits)
@@ -33,7 +33,7 @@ func TestListing_remembersTheLastVisits(t *testing.T) {
 func TestListing_looksOnceForWhatIsFar(t *testing.T) {
 	l := listing{far: map[int64]string{7: "seven", 8: ""}, reasons: map[int64]*model.Reason{noReason: nil}}
 	for range 3 {
-		h, err := l.complete(t.Context(), visitRow{Header: model.Header{ParentVisit: 7, Orphaned: true}, parentDerived: true, reason: noReason})
+		h, err := l.completeHeader(t.Context(), visitRow{Header: model.Header{ParentVisit: 7, Orphaned: true}, parentDerived: true, reason: noReason})
 		if err != nil || h.ParentID != "seven" || h.Reason != nil {
 			t.Fatalf("%+v %v", h, err)
 		}

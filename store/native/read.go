@@ -33,8 +33,8 @@ type session struct {
 	rewrote bool
 }
 
-// find returns the row of a session; the error is model.ErrNoSession.
-func find(ctx context.Context, t *tx, id string) (session, error) {
+// findSession returns the row of a session; the error is model.ErrNoSession.
+func findSession(ctx context.Context, t *tx, id string) (session, error) {
 	ss := session{id: id}
 	err := t.Row(ctx, "SELECT session, head, record_state, record_turn, updated, revision, writes, rewrites FROM sessions WHERE id = ?"+t.Change, id).
 		Scan(&ss.key, &ss.head, &ss.record, &ss.turn, &ss.updated, &ss.revision, &ss.writes, &ss.rewrites)
@@ -47,7 +47,7 @@ func find(ctx context.Context, t *tx, id string) (session, error) {
 // Sessions implements store.Store.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		infos, err := s.infos(ctx)
+		infos, err := s.listInfos(ctx)
 		if err != nil {
 			yield(model.SessionInfo{}, fmt.Errorf("%s: list sessions: %w", s.kind, err))
 			return
@@ -60,16 +60,16 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		all, err := list(ctx, t)
+func (s *Store) listInfos(ctx context.Context) (infos []model.SessionInfo, err error) {
+	err = s.withReadTx(ctx, func(t *tx) error {
+		all, err := listSessions(ctx, t)
 		if err != nil {
 			return err
 		}
 		infos = infos[:0]
 		for i := range all {
 			one := &all[i]
-			if one.Title, err = s.opening(ctx, t, one); err != nil {
+			if one.Title, err = s.openingWords(ctx, t, one); err != nil {
 				return err
 			}
 			one.Kind = s.kind
@@ -89,8 +89,8 @@ type listed struct {
 	sum   []byte
 }
 
-// list returns the sessions without their titles.
-func list(ctx context.Context, t *tx) (all []listed, err error) {
+// listSessions returns the sessions without their titles.
+func listSessions(ctx context.Context, t *tx) (all []listed, err error) {
 	size := fmt.Sprintf("(SELECT CAST(coalesce(sum(length(data)), 0) AS bigint) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
 	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, coalesce(v.id, ''), coalesce(v.idx, 0), coalesce(v.visit, 0), `+size+`, f.state, f.sha256
 		FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head
@@ -113,16 +113,16 @@ func list(ctx context.Context, t *tx) (all []listed, err error) {
 	return all, rows.Err()
 }
 
-// opening returns the user's first words in a session. It returns "" if the first state cannot be read, since
+// openingWords returns the user's first words in a session. It returns "" if the first state cannot be read, since
 // a list does not need them. It reads each state once.
-func (s *Store) opening(ctx context.Context, t *tx, one *listed) (string, error) {
+func (s *Store) openingWords(ctx context.Context, t *tx, one *listed) (string, error) {
 	if !one.first.Valid {
 		return "", nil
 	}
 	if known, ok := s.openings.Load(string(one.sum)); ok {
 		return known.(string), nil
 	}
-	state, err := s.states.peek(ctx, t, one.first.V)
+	state, err := s.states.peekState(ctx, t, one.first.V)
 	if err != nil {
 		return "", ctx.Err()
 	}
@@ -136,7 +136,7 @@ func (s *Store) opening(ctx context.Context, t *tx, one *listed) (string, error)
 // carrier, before anything wrong is given.
 func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		if err := s.headers(ctx, sessionID, yield); err != nil && !errors.Is(err, errStopped) {
+		if err := s.yieldHeaders(ctx, sessionID, yield); err != nil && !errors.Is(err, errStopped) {
 			yield(model.Header{}, fmt.Errorf("%s: list snapshots of session %q: %w", s.kind, sessionID, err))
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 // errStopped ends a reading whose consumer has had enough.
 var errStopped = errors.New("stopped")
 
-func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
+func (s *Store) yieldHeaders(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
 	begun, ended := false, error(nil) // what was yielded is not yielded again
 	err := s.carrier.Retry(ctx, func() error {
 		err := s.headersOnce(ctx, sessionID, func(h model.Header, err error) bool {
@@ -162,11 +162,11 @@ func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.
 
 func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
 	return s.carrier.ReadOnce(ctx, s.inReadTx(func(t *tx) error {
-		ss, err := find(ctx, t, sessionID)
+		ss, err := findSession(ctx, t, sessionID)
 		if err != nil {
 			return err
 		}
-		return (&listing{tx: t, session: ss}).all(ctx, func(batch []model.Header) error {
+		return (&listing{tx: t, session: ss}).allHeaders(ctx, func(batch []model.Header) error {
 			if err := t.Fresh(); err != nil {
 				return err
 			}
@@ -182,12 +182,12 @@ func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(mo
 
 // Tail implements [store.Features].Tail.
 func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, before int, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		ss, err := find(ctx, t, sessionID)
+	err = s.withReadTx(ctx, func(t *tx) error {
+		ss, err := findSession(ctx, t, sessionID)
 		if err != nil {
 			return err
 		}
-		headers, before, err = (&listing{tx: t, session: ss}).tail(ctx, max(n, 0))
+		headers, before, err = (&listing{tx: t, session: ss}).lastHeaders(ctx, max(n, 0))
 		return err
 	})
 	if err != nil {
@@ -198,18 +198,18 @@ func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []mo
 
 // State implements store.Store.
 func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	return s.stateBy(ctx, ref, s.states.get)
+	return s.stateBy(ctx, ref, s.states.readState)
 }
 
 // Peek is that of store.Features.
 func (s *Store) Peek(ctx context.Context, ref model.Ref) ([]byte, error) {
-	return s.stateBy(ctx, ref, s.states.peek)
+	return s.stateBy(ctx, ref, s.states.peekState)
 }
 
 // stateBy calls read with the key of a snapshot's state, and returns its result.
 func (s *Store) stateBy(ctx context.Context, ref model.Ref, read func(context.Context, *tx, int64) ([]byte, error)) (state []byte, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		ss, err := find(ctx, t, ref.Session)
+	err = s.withReadTx(ctx, func(t *tx) error {
+		ss, err := findSession(ctx, t, ref.Session)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) (
 	if err != nil {
 		return nil, err
 	}
-	return s.states.get(ctx, t, key)
+	return s.states.readState(ctx, t, key)
 }
 
 // stateKey returns the key of a snapshot's state; nothing tells the visits of one
@@ -247,17 +247,17 @@ func stateKey(ctx context.Context, t *tx, ss session, ref model.Ref) (key int64,
 
 // Get implements model.Store.
 func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
-	data, _, err := s.load(ctx, sessionID)
+	data, _, err := s.loadData(ctx, sessionID)
 	if err != nil {
 		return nil, fmt.Errorf("%s: get session %q: %w", s.kind, sessionID, err)
 	}
 	return data, nil
 }
 
-func (s *Store) load(ctx context.Context, sessionID string) (data *model.Data[json.RawMessage], at typed.Revision, err error) {
-	err = s.read(ctx, func(t *tx) error {
+func (s *Store) loadData(ctx context.Context, sessionID string) (data *model.Data[json.RawMessage], at typed.Revision, err error) {
+	err = s.withReadTx(ctx, func(t *tx) error {
 		data, at = nil, 0
-		ss, err := find(ctx, t, sessionID)
+		ss, err := findSession(ctx, t, sessionID)
 		if errors.Is(err, model.ErrNoSession) {
 			return nil
 		}
@@ -265,14 +265,14 @@ func (s *Store) load(ctx context.Context, sessionID string) (data *model.Data[js
 		if err != nil || !ss.record.Valid {
 			return err
 		}
-		data, err = s.data(ctx, t, ss)
+		data, err = s.readData(ctx, t, ss)
 		return err
 	})
 	return data, at, err
 }
 
-func (s *Store) data(ctx context.Context, t *tx, ss session) (*model.Data[json.RawMessage], error) {
-	state, err := s.states.get(ctx, t, ss.record.V)
+func (s *Store) readData(ctx context.Context, t *tx, ss session) (*model.Data[json.RawMessage], error) {
+	state, err := s.states.readState(ctx, t, ss.record.V)
 	if err != nil {
 		return nil, err
 	}
@@ -293,15 +293,15 @@ func (s *Store) data(ctx context.Context, t *tx, ss session) (*model.Data[json.R
 
 // GetSnapshot implements model.Store.
 func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (snapshot *model.Snapshot[json.RawMessage], err error) {
-	err = s.read(ctx, func(t *tx) error {
-		holders, err := holders(ctx, t, snapshotID)
+	err = s.withReadTx(ctx, func(t *tx) error {
+		holders, err := holderIDs(ctx, t, snapshotID)
 		switch {
 		case err != nil || len(holders) == 0:
 			return err
 		case len(holders) > 1:
 			return &model.AmbiguousError{ID: snapshotID, Candidates: holders}
 		}
-		snapshot, err = s.row(ctx, t, holders[0], snapshotID)
+		snapshot, err = s.firstVisit(ctx, t, holders[0], snapshotID)
 		return err
 	})
 	if err != nil {
@@ -310,8 +310,8 @@ func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (snapshot *m
 	return snapshot, nil
 }
 
-// holders returns the ids of the sessions that hold a snapshot, in order.
-func holders(ctx context.Context, t *tx, snapshotID string) ([]string, error) {
+// holderIDs returns the ids of the sessions that hold a snapshot, in order.
+func holderIDs(ctx context.Context, t *tx, snapshotID string) ([]string, error) {
 	rows, err := t.Rows(ctx, "SELECT id FROM sessions WHERE session IN (SELECT session FROM visits WHERE id = ?) ORDER BY id", snapshotID)
 	if err != nil {
 		return nil, err
@@ -330,8 +330,8 @@ func holders(ctx context.Context, t *tx, snapshotID string) ([]string, error) {
 
 // GetSnapshotIn implements typed.Scoped.
 func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (snapshot *model.Snapshot[json.RawMessage], err error) {
-	err = s.read(ctx, func(t *tx) error {
-		snapshot, err = s.row(ctx, t, sessionID, snapshotID)
+	err = s.withReadTx(ctx, func(t *tx) error {
+		snapshot, err = s.firstVisit(ctx, t, sessionID, snapshotID)
 		return err
 	})
 	if err != nil {
@@ -340,10 +340,10 @@ func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string)
 	return snapshot, nil
 }
 
-// row returns the first visit of an id, which is its row (rule 3), or nil. It is
+// firstVisit returns the first visit of an id, which is its row (rule 3), or nil. It is
 // active when any of its visits is (rule 4).
-func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*model.Snapshot[json.RawMessage], error) {
-	ss, err := find(ctx, t, sessionID)
+func (s *Store) firstVisit(ctx context.Context, t *tx, sessionID, snapshotID string) (*model.Snapshot[json.RawMessage], error) {
+	ss, err := findSession(ctx, t, sessionID)
 	if errors.Is(err, model.ErrNoSession) {
 		return nil, nil
 	}
@@ -370,16 +370,16 @@ func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*
 
 // ListSnapshots implements model.Store. An unknown session has no snapshots.
 func (s *Store) ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) (list []*model.Snapshot[json.RawMessage], err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.withReadTx(ctx, func(t *tx) error {
 		list = nil
-		ss, err := find(ctx, t, sessionID)
+		ss, err := findSession(ctx, t, sessionID)
 		if errors.Is(err, model.ErrNoSession) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		visits, err := load(ctx, t, ss)
+		visits, err := loadVisits(ctx, t, ss)
 		if err != nil {
 			return err
 		}

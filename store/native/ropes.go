@@ -26,14 +26,14 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 			return
 		}
 		l := &lists{states: &s.states, refs: refs}
-		if err := s.read(ctx, func(t *tx) error { return l.load(ctx, t) }); err != nil {
+		if err := s.withReadTx(ctx, func(t *tx) error { return l.loadRows(ctx, t) }); err != nil {
 			yield(store.Rope{}, fmt.Errorf("%s: read the states of session %q: %w", s.kind, refs[0].Session, err))
 			return
 		}
 		var runs []store.Run
 		for i := range refs {
 			var rope store.Rope
-			extents, err := l.decode(i, func(parts.Extent) {})
+			extents, err := l.decodeList(i, func(parts.Extent) {})
 			if rope.Err = err; err != nil {
 				rope.Err = fmt.Errorf("%s: read state %q of session %q: %w", s.kind, refs[i].ID, refs[i].Session, err)
 			}
@@ -55,11 +55,11 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 	for i, run := range runs {
 		list[i] = parts.Extent{At: parts.Place(run.At), Len: run.Len}
 	}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.withReadTx(ctx, func(t *tx) error {
 		if err := checkPresent(ctx, t, list); err != nil {
 			return err
 		}
-		return s.states.codec.read(ctx, t, list, dst)
+		return s.states.codec.readList(ctx, t, list, dst)
 	})
 	if err != nil {
 		return fmt.Errorf("%s: read what states are made of: %w", s.kind, err)
@@ -84,11 +84,11 @@ type lists struct {
 // query is made.
 const passedVisits = 16
 
-// load reads the rows of the states, and the nodes of their lists.
-func (l *lists) load(ctx context.Context, t *tx) error {
+// loadRows reads the rows of the states, and the nodes of their lists.
+func (l *lists) loadRows(ctx context.Context, t *tx) error {
 	l.rows, l.errs = make([]row, len(l.refs)), make([]error, len(l.refs))
 	l.nodes, l.broken = map[parts.Extent][]byte{}, map[parts.Extent]error{}
-	ss, err := find(ctx, t, l.refs[0].Session)
+	ss, err := findSession(ctx, t, l.refs[0].Session)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (l *lists) load(ctx context.Context, t *tx) error {
 		l.errs[i] = model.ErrNoSnapshot
 		if ref.Visit != 0 {
 			order = append(order, i)
-		} else if err := l.one(ctx, t, ss, i); err != nil {
+		} else if err := l.readOne(ctx, t, ss, i); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (l *lists) load(ctx context.Context, t *tx) error {
 		for n < len(order) && l.refs[order[n]].Visit-l.refs[order[n-1]].Visit < passedVisits {
 			n++
 		}
-		if err := l.scan(ctx, t, ss, order[:n]); err != nil {
+		if err := l.scanStates(ctx, t, ss, order[:n]); err != nil {
 			return err
 		}
 		order = order[n:]
@@ -120,11 +120,11 @@ func (l *lists) load(ctx context.Context, t *tx) error {
 	return nil
 }
 
-// one reads the state of a snapshot that is named without a visit.
-func (l *lists) one(ctx context.Context, t *tx, ss session, i int) error {
+// readOne reads the state of a snapshot that is named without a visit.
+func (l *lists) readOne(ctx context.Context, t *tx, ss session, i int) error {
 	key, err := stateKey(ctx, t, ss, l.refs[i])
 	if err == nil {
-		l.rows[i], err = lookup(ctx, t, key)
+		l.rows[i], err = lookUpRow(ctx, t, key)
 	}
 	l.errs[i] = err
 	if errors.Is(err, model.ErrNoSnapshot) || errors.Is(err, ErrDamagedState) {
@@ -133,8 +133,8 @@ func (l *lists) one(ctx context.Context, t *tx, ss session, i int) error {
 	return err
 }
 
-// scan reads the states of visits that lie near each other, in their order.
-func (l *lists) scan(ctx context.Context, t *tx, ss session, order []int) error {
+// scanStates reads the states of visits that lie near each other, in their order.
+func (l *lists) scanStates(ctx context.Context, t *tx, ss session, order []int) error {
 	rows, err := t.Rows(ctx, `SELECT v.visit, v.id, s.size, s.list FROM visits v LEFT JOIN states s ON s.state = v.state
 		WHERE v.session = ? AND v.visit BETWEEN ? AND ? ORDER BY v.visit`, ss.key, l.refs[order[0]].Visit, l.refs[order[len(order)-1]].Visit)
 	if err != nil {
@@ -162,9 +162,9 @@ func (l *lists) scan(ctx context.Context, t *tx, ss session, order []int) error 
 	return rows.Err()
 }
 
-// decode returns where the bytes of a state are. Nodes that are not read are told to
+// decodeList returns where the bytes of a state are. Nodes that are not read are told to
 // missing.
-func (l *lists) decode(i int, missing func(parts.Extent)) ([]parts.Extent, error) {
+func (l *lists) decodeList(i int, missing func(parts.Extent)) ([]parts.Extent, error) {
 	if l.errs[i] != nil {
 		return nil, l.errs[i]
 	}
@@ -199,7 +199,7 @@ func (l *lists) wantedNodes() (wanted []parts.Extent) {
 		if l.errs[i] != nil || !parts.HasNodes(l.rows[i].list) {
 			continue
 		}
-		l.decode(i, func(e parts.Extent) {
+		l.decodeList(i, func(e parts.Extent) {
 			if !met[e] {
 				met[e] = true
 				wanted = append(wanted, e)
@@ -212,7 +212,7 @@ func (l *lists) wantedNodes() (wanted []parts.Extent) {
 // readNodes reads nodes, all at once, and one by one where some are damaged.
 func (l *lists) readNodes(ctx context.Context, t *tx, wanted []parts.Extent) error {
 	all := make([]byte, parts.Size(wanted))
-	err := l.codec.read(ctx, t, wanted, all)
+	err := l.codec.readList(ctx, t, wanted, all)
 	if errors.Is(err, ErrDamagedState) && len(wanted) > 1 {
 		for i := range wanted {
 			if err := l.readNodes(ctx, t, wanted[i:i+1]); err != nil {

@@ -102,10 +102,10 @@ type content struct {
 	text *parts.Text
 }
 
-// content looks at the bytes of a state. Those that were written a moment ago are
+// contentOf looks at the bytes of a state. Those that were written a moment ago are
 // only compared, which takes a tenth of hashing them: an agent saves its record,
 // and then a snapshot of the same state.
-func (s *states) content(state []byte) content {
+func (s *states) contentOf(state []byte) content {
 	var last [lastStates]recentState
 	s.mu.Lock()
 	n := copy(last[:], s.recent)
@@ -127,8 +127,8 @@ type row struct {
 	list  []byte
 }
 
-// lookup returns the row of a state.
-func lookup(ctx context.Context, t *tx, key int64) (row, error) {
+// lookUpRow returns the row of a state.
+func lookUpRow(ctx context.Context, t *tx, key int64) (row, error) {
 	r := row{key: key}
 	var sum sql.RawBytes
 	rows, err := t.Rows(ctx, "SELECT sha256, size, draft, list FROM states WHERE state = ?", key)
@@ -149,12 +149,12 @@ func lookup(ctx context.Context, t *tx, key int64) (row, error) {
 	return r, nil
 }
 
-// list returns where the first limit bytes of a state are. nodes, if it is not
+// readList returns where the first limit bytes of a state are. nodes, if it is not
 // nil, is told where its nodes are.
-func (s *states) list(ctx context.Context, t *tx, r row, limit int64, nodes map[string]parts.Place) ([]parts.Extent, error) {
+func (s *states) readList(ctx context.Context, t *tx, r row, limit int64, nodes map[string]parts.Place) ([]parts.Extent, error) {
 	list, err := parts.Decode(r.list, r.size, limit, func(wanted []parts.Extent) ([][]byte, error) {
 		all := make([]byte, parts.Size(wanted))
-		if err := s.codec.read(ctx, t, wanted, all); err != nil {
+		if err := s.codec.readList(ctx, t, wanted, all); err != nil {
 			return nil, err
 		}
 		texts := make([][]byte, len(wanted))
@@ -172,69 +172,69 @@ func (s *states) list(ctx context.Context, t *tx, r row, limit int64, nodes map[
 	return list, err
 }
 
-// get returns the bytes of a state, checked against its hash.
-func (s *states) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
-	r, err := lookup(ctx, t, key)
+// readState returns the bytes of a state, checked against its hash.
+func (s *states) readState(ctx context.Context, t *tx, key int64) ([]byte, error) {
+	r, err := lookUpRow(ctx, t, key)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.list(ctx, t, r, r.size, nil)
+	list, err := s.readList(ctx, t, r, r.size, nil)
 	if err != nil {
 		return nil, err
 	}
-	return s.join(ctx, t, r, list)
+	return s.joinState(ctx, t, r, list)
 }
 
 // getTwo returns the bytes of two states. What both have is read and decoded once.
 func (s *states) getTwo(ctx context.Context, t *tx, a, b int64) (x, y []byte, err error) {
-	first, err := lookup(ctx, t, a)
+	first, err := lookUpRow(ctx, t, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	second, err := lookup(ctx, t, b)
+	second, err := lookUpRow(ctx, t, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := s.list(ctx, t, first, first.size, nil)
+	list, err := s.readList(ctx, t, first, first.size, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	other, err := s.list(ctx, t, second, second.size, nil)
+	other, err := s.readList(ctx, t, second, second.size, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	both, err := s.inflate(ctx, t, append(list, other...), first.size+second.size)
+	both, err := s.inflateList(ctx, t, append(list, other...), first.size+second.size)
 	if err != nil {
 		return nil, nil, err
 	}
 	x, y = both[:first.size:first.size], both[first.size:]
 	checked := make(chan error, 1)
-	go func() { checked <- first.check(x) }()
-	return x, y, errors.Join(second.check(y), <-checked)
+	go func() { checked <- first.checkHash(x) }()
+	return x, y, errors.Join(second.checkHash(y), <-checked)
 }
 
-// join puts a state together.
-func (s *states) join(ctx context.Context, t *tx, r row, list []parts.Extent) ([]byte, error) {
-	state, err := s.inflate(ctx, t, list, r.size)
+// joinState puts a state together.
+func (s *states) joinState(ctx context.Context, t *tx, r row, list []parts.Extent) ([]byte, error) {
+	state, err := s.inflateList(ctx, t, list, r.size)
 	if err != nil {
 		return nil, err
 	}
-	return state, r.check(state)
+	return state, r.checkHash(state)
 }
 
-// inflate returns the bytes of a list, which stands for so many.
-func (s *states) inflate(ctx context.Context, t *tx, list []parts.Extent, size int64) ([]byte, error) {
+// inflateList returns the bytes of a list, which stands for so many.
+func (s *states) inflateList(ctx context.Context, t *tx, list []parts.Extent, size int64) ([]byte, error) {
 	if size > trustedSize {
 		if err := checkPresent(ctx, t, list); err != nil {
 			return nil, err
 		}
 	}
 	text := make([]byte, size)
-	return text, s.codec.read(ctx, t, list, text)
+	return text, s.codec.readList(ctx, t, list, text)
 }
 
-// check compares the bytes of a state with its hash.
-func (r *row) check(state []byte) error {
+// checkHash compares the bytes of a state with its hash.
+func (r *row) checkHash(state []byte) error {
 	if sha256.Sum256(state) != r.sum {
 		return fmt.Errorf("%w: its bytes are not those of its SHA-256", ErrDamagedState)
 	}
@@ -260,16 +260,16 @@ func checkPresent(ctx context.Context, t *tx, list []parts.Extent) error {
 	return nil
 }
 
-// peek returns the first peekSize bytes of a state, all of it if it is smaller.
-func (s *states) peek(ctx context.Context, t *tx, key int64) ([]byte, error) {
-	r, err := lookup(ctx, t, key)
+// peekState returns the first peekSize bytes of a state, all of it if it is smaller.
+func (s *states) peekState(ctx context.Context, t *tx, key int64) ([]byte, error) {
+	r, err := lookUpRow(ctx, t, key)
 	if err != nil {
 		return nil, err
 	}
 	if r.size <= peekSize {
-		return s.get(ctx, t, key)
+		return s.readState(ctx, t, key)
 	}
-	list, err := s.list(ctx, t, r, peekSize, nil)
+	list, err := s.readList(ctx, t, r, peekSize, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (s *states) peek(ctx context.Context, t *tx, key int64) ([]byte, error) {
 		list[len(list)-1].Len -= parts.Size(list) - peekSize
 	}
 	first := make([]byte, peekSize)
-	return first, s.codec.read(ctx, t, list, first)
+	return first, s.codec.readList(ctx, t, list, first)
 }
 
 // putSnapshot keeps the state of a snapshot whose parent is at that visit, and
@@ -290,7 +290,7 @@ func (s *states) putSnapshot(ctx context.Context, t *tx, ss session, parent int6
 	if err != nil {
 		return 0, err
 	}
-	return s.put(ctx, t, owner{session: ss.key}, state, base)
+	return s.putState(ctx, t, owner{session: ss.key}, state, base)
 }
 
 // putRecord keeps the state of a session's record, which was another before,
@@ -300,7 +300,7 @@ func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Nu
 	if err != nil {
 		return 0, err
 	}
-	return s.put(ctx, t, owner{session: ss.key, draft: true}, state, base, before)
+	return s.putState(ctx, t, owner{session: ss.key, draft: true}, state, base, before)
 }
 
 // stateAt returns the state of a visit, null if the visit does not exist.
@@ -312,20 +312,20 @@ func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Nul
 	return state, err
 }
 
-// put keeps a state, unless it is there, and returns its key.
-func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
+// putState keeps a state, unless it is there, and returns its key.
+func (s *states) putState(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
 	p := newPutting(s, t, o)
-	key, err := p.put(ctx, state, bases...)
+	key, err := p.putState(ctx, state, bases...)
 	if err == nil {
 		err = p.flush(ctx)
 	}
 	return key, err
 }
 
-// put keeps a state, unless it is there, and returns its key. One that is there but
+// putState keeps a state, unless it is there, and returns its key. One that is there but
 // damaged is made whole. Its parts are looked for in other states, the first of
 // them preferred.
-func (p *putting) put(ctx context.Context, state content, bases ...sql.Null[int64]) (int64, error) {
+func (p *putting) putState(ctx context.Context, state content, bases ...sql.Null[int64]) (int64, error) {
 	if len(state.bytes) > maxState {
 		return 0, ErrTooLarge
 	}
@@ -347,14 +347,14 @@ func (p *putting) put(ctx context.Context, state content, bases ...sql.Null[int6
 	if err != nil {
 		return 0, err
 	}
-	p.remember(state.sum, p.text)
+	p.rememberState(state.sum, p.text)
 	now := sql.Null[int64]{V: p.owner.session, Valid: drafted}
 	if have.there {
 		// It was a draft and is a snapshot's from now on, or it was damaged.
 		err := p.tx.Exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, have.key)
 		if err == nil && have.draft.Valid {
 			if err = p.flush(ctx); err == nil {
-				err = p.sweep(ctx, p.tx, have.draft.V)
+				err = p.sweepDrafts(ctx, p.tx, have.draft.V)
 			}
 		}
 		return have.key, err
@@ -415,15 +415,15 @@ func (p *putting) isIntact(ctx context.Context, key int64, state content) (bool,
 	if err := p.flush(ctx); err != nil {
 		return false, err
 	}
-	_, err := p.get(ctx, p.tx, key)
+	_, err := p.readState(ctx, p.tx, key)
 	if errors.Is(err, ErrDamagedState) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// remember keeps a state in memory, and forgets those that are too old.
-func (s *states) remember(sum [sha256.Size]byte, text *parts.Text) {
+// rememberState keeps a state in memory, and forgets those that are too old.
+func (s *states) rememberState(sum [sha256.Size]byte, text *parts.Text) {
 	if len(text.Bytes) > recentBytes {
 		return
 	}
@@ -441,8 +441,8 @@ func (s *states) remember(sum [sha256.Size]byte, text *parts.Text) {
 	}
 }
 
-// recall returns a state that is in memory, nil for another.
-func (s *states) recall(sum [sha256.Size]byte) *parts.Text {
+// recallState returns a state that is in memory, nil for another.
+func (s *states) recallState(sum [sha256.Size]byte) *parts.Text {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, recent := range s.recent {
@@ -453,13 +453,13 @@ func (s *states) recall(sum [sha256.Size]byte) *parts.Text {
 	return nil
 }
 
-// drop removes a state that nothing refers to any more. Its parts go when the
+// dropState removes a state that nothing refers to any more. Its parts go when the
 // drafts of its session are swept. It is the last that a transaction does: of two that drop
 // the same state one waits for the other, which waits for nothing then, and sees whether
 // that one left it. A state that another transaction has locked is about to be referred to, and
 // stays. It is not waited for, since it may wait for a state that this transaction has locked; should
 // it be broken off, the state is there until a record has the same bytes, and then others.
-func (s *states) drop(ctx context.Context, t *tx, key int64) error {
+func (s *states) dropState(ctx context.Context, t *tx, key int64) error {
 	if free, err := t.LockDropped(ctx, key); err != nil || !free {
 		return err
 	}
@@ -474,7 +474,7 @@ func (s *states) drop(ctx context.Context, t *tx, key int64) error {
 	if err != nil || !draft.Valid {
 		return err
 	}
-	return s.sweep(ctx, t, draft.V)
+	return s.sweepDrafts(ctx, t, draft.V)
 }
 
 // putting keeps states of one owner, one after the other. What it writes can be read
@@ -559,22 +559,22 @@ func (p *putting) useBases(ctx context.Context, keys []sql.Null[int64]) error {
 }
 
 func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error) {
-	r, err := lookup(ctx, p.tx, key)
+	r, err := lookUpRow(ctx, p.tx, key)
 	if err != nil {
 		return b, err
 	}
-	if b.List, err = p.list(ctx, p.tx, r, r.size, p.nodes); err != nil {
+	if b.List, err = p.readList(ctx, p.tx, r, r.size, p.nodes); err != nil {
 		return b, err
 	}
-	if b.Text = p.recall(r.sum); b.Text != nil {
+	if b.Text = p.recallState(r.sum); b.Text != nil {
 		return b, nil
 	}
-	state, err := p.join(ctx, p.tx, r, b.List)
+	state, err := p.joinState(ctx, p.tx, r, b.List)
 	if err != nil {
 		return b, err
 	}
 	b.Text = parts.NewText(state)
-	p.remember(r.sum, b.Text)
+	p.rememberState(r.sum, b.Text)
 	return b, nil
 }
 
@@ -603,19 +603,19 @@ func (p *putting) keepPieces(ctx context.Context) (where []parts.Extent, list []
 			where = parts.Append(where, e)
 		}
 	}
-	if list, err = p.encode(ctx, where); err != nil {
+	if list, err = p.encodeList(ctx, where); err != nil {
 		return nil, nil, false, err
 	}
 	drafted = p.owner.draft && (parts.HasNodes(list) || slices.ContainsFunc(where, func(e parts.Extent) bool { return isDraft(e.At) }))
 	return where, list, drafted, nil
 }
 
-// encode returns the bytes of a list, its new nodes written.
-func (p *putting) encode(ctx context.Context, list []parts.Extent) ([]byte, error) {
+// encodeList returns the bytes of a list, its new nodes written.
+func (p *putting) encodeList(ctx context.Context, list []parts.Extent) ([]byte, error) {
 	return parts.Encode(list, func(node []byte) (at parts.Place, err error) {
 		at, ok := p.nodes[string(node)]
 		if !ok || !p.owner.canUse(at) {
-			at, err = p.write(ctx, streamLists, node)
+			at, err = p.writeStream(ctx, streamLists, node)
 		}
 		if p.own == nil {
 			p.own = map[string]parts.Place{}
@@ -674,24 +674,24 @@ func (p *putting) flush(ctx context.Context) error {
 	return nil
 }
 
-// write adds bytes to one of the owner's streams.
-func (p *putting) write(ctx context.Context, kind parts.Stream, bytes []byte) (at parts.Place, err error) {
+// writeStream adds bytes to one of the owner's streams.
+func (p *putting) writeStream(ctx context.Context, kind parts.Stream, bytes []byte) (at parts.Place, err error) {
 	if p.writers[kind] == nil {
 		if p.writers[kind], err = newWriter(ctx, p.tx, p.codec, p.owner.stream(kind)); err != nil {
 			return 0, err
 		}
 	}
-	return p.writers[kind].add(ctx, bytes)
+	return p.writers[kind].addBytes(ctx, bytes)
 }
 
-// read reads what is in one place, which may not be written yet.
-func (p *putting) read(ctx context.Context, list []parts.Extent, into []byte) error {
+// readPlaces reads what is in one place, which may not be written yet.
+func (p *putting) readPlaces(ctx context.Context, list []parts.Extent, into []byte) error {
 	for _, w := range p.writers {
-		if w != nil && w.copy(list[0], into) {
+		if w != nil && w.copyUnwritten(list[0], into) {
 			return nil
 		}
 	}
-	return p.codec.read(ctx, p.tx, list, into)
+	return p.codec.readList(ctx, p.tx, list, into)
 }
 
 // newPart keeps a part that no base has.
@@ -701,14 +701,14 @@ func (p *putting) newPart(ctx context.Context, piece parts.Piece) ([]parts.Exten
 		kind = streamArrays
 	}
 	part := p.text.Bytes[piece.From:piece.To]
-	at, err := p.write(ctx, kind, part)
+	at, err := p.writeStream(ctx, kind, part)
 	return []parts.Extent{{At: at, Len: int64(len(part))}}, err
 }
 
 // newLarge keeps a large part that no base has. It may be elsewhere in the store, where
 // its hash finds it.
 func (p *putting) newLarge(ctx context.Context, piece parts.Piece, hash int64) ([]parts.Extent, error) {
-	at, err := p.find(ctx, hash, p.text.Bytes[piece.From:piece.To])
+	at, err := p.findPart(ctx, hash, p.text.Bytes[piece.From:piece.To])
 	if err != nil || at != nil {
 		return at, err
 	}
@@ -727,9 +727,9 @@ func partHash(part []byte) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// find looks for a part in the whole store, nil if it is not there. What is
+// findPart looks for a part in the whole store, nil if it is not there. What is
 // damaged is not it.
-func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Extent, error) {
+func (p *putting) findPart(ctx context.Context, hash int64, part []byte) ([]parts.Extent, error) {
 	var have []byte
 	for _, at := range p.large[hash] {
 		if at.Len != int64(len(part)) || isDraft(at.At) {
@@ -739,7 +739,7 @@ func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Ex
 			have = make([]byte, len(part))
 		}
 		list := []parts.Extent{at}
-		err := p.read(ctx, list, have)
+		err := p.readPlaces(ctx, list, have)
 		if err != nil && !errors.Is(err, ErrDamagedState) {
 			return nil, err
 		}
@@ -753,7 +753,7 @@ func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Ex
 // States is that of store.Features. The error is that of State, for the first of the
 // two that has one.
 func (s *Store) States(ctx context.Context, a, b model.Ref) (x, y []byte, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.withReadTx(ctx, func(t *tx) error {
 		first, second, err := twoKeys(ctx, t, a, b)
 		if err != nil {
 			return err
@@ -775,7 +775,7 @@ func (s *Store) States(ctx context.Context, a, b model.Ref) (x, y []byte, err er
 func twoKeys(ctx context.Context, t *tx, a, b model.Ref) (first, second int64, err error) {
 	var keys [2]int64
 	for i, ref := range []model.Ref{a, b} {
-		ss, err := find(ctx, t, ref.Session)
+		ss, err := findSession(ctx, t, ref.Session)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -789,11 +789,11 @@ func twoKeys(ctx context.Context, t *tx, a, b model.Ref) (first, second int64, e
 // Compare is that of store.Features. It reads where the parts of the states are,
 // not the parts.
 func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.withReadTx(ctx, func(t *tx) error {
 		spans = nil
 		first, second, err := twoKeys(ctx, t, a, b)
 		if err == nil && first != second {
-			spans, err = s.states.compare(ctx, t, first, second)
+			spans, err = s.states.compareStates(ctx, t, first, second)
 		}
 		return err
 	})
@@ -803,14 +803,14 @@ func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span
 	return spans, nil
 }
 
-func (s *states) compare(ctx context.Context, t *tx, a, b int64) ([]store.Span, error) {
+func (s *states) compareStates(ctx context.Context, t *tx, a, b int64) ([]store.Span, error) {
 	var lists [2][]parts.Extent
 	for i, key := range []int64{a, b} {
-		r, err := lookup(ctx, t, key)
+		r, err := lookUpRow(ctx, t, key)
 		if err != nil {
 			return nil, err
 		}
-		if lists[i], err = s.list(ctx, t, r, r.size, nil); err != nil {
+		if lists[i], err = s.readList(ctx, t, r, r.size, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -223,15 +223,15 @@ func (s *Store) inReadTx(what func(*tx) error) func(Tx) error {
 	return func(t Tx) error { return what(&tx{t, s.dialect.reading()}) }
 }
 
-// read runs what in one transaction, so that it sees one state of the store. It runs
+// withReadTx runs what in one transaction, so that it sees one state of the store. It runs
 // it again when the store moved meanwhile.
-func (s *Store) read(ctx context.Context, what func(t *tx) error) error {
+func (s *Store) withReadTx(ctx context.Context, what func(t *tx) error) error {
 	return s.carrier.Read(ctx, s.inReadTx(what))
 }
 
-// change runs what in a transaction that writes, all of it or nothing, and tells
+// withWriteTx runs what in a transaction that writes, all of it or nothing, and tells
 // watchers of it. It may run it again.
-func (s *Store) change(ctx context.Context, what func(t *tx) error) error {
+func (s *Store) withWriteTx(ctx context.Context, what func(t *tx) error) error {
 	return s.notifyWritten(s.carrier.Write(ctx, s.inWriteTx(what)))
 }
 

@@ -19,7 +19,7 @@ import (
 func (s *Store) Save(ctx context.Context, sessionID string, data *model.Data[json.RawMessage]) error {
 	err := store.CheckData(sessionID, data)
 	if err == nil {
-		err = s.change(ctx, func(t *tx) error { return s.save(ctx, t, sessionID, data) })
+		err = s.withWriteTx(ctx, func(t *tx) error { return s.saveData(ctx, t, sessionID, data) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s: save session %q: %w", s.kind, sessionID, err)
@@ -27,22 +27,22 @@ func (s *Store) Save(ctx context.Context, sessionID string, data *model.Data[jso
 	return nil
 }
 
-func (s *Store) save(ctx context.Context, t *tx, sessionID string, data *model.Data[json.RawMessage]) error {
+func (s *Store) saveData(ctx context.Context, t *tx, sessionID string, data *model.Data[json.RawMessage]) error {
 	ss, err := findOrMake(ctx, t, sessionID)
 	if err != nil {
 		return err
 	}
-	return s.put(ctx, t, &ss, data)
+	return s.putRecord(ctx, t, &ss, data)
 }
 
-// put writes a checked record into a session.
-func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[json.RawMessage]) error {
+// putRecord writes a checked record into a session.
+func (s *Store) putRecord(ctx context.Context, t *tx, ss *session, data *model.Data[json.RawMessage]) error {
 	var kept sql.Null[int64]
 	shared := store.SharesState(data)
 	if data.LastSnapshot != nil {
 		last := *data.LastSnapshot
 		last.Orphaned = false // it is where the session stands
-		v, err := s.visit(ctx, t, *ss, &last)
+		v, err := s.recordVisit(ctx, t, *ss, &last)
 		if err != nil {
 			return err
 		}
@@ -59,18 +59,18 @@ func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[js
 				return err
 			}
 		}
-		state, err := s.states.putRecord(ctx, t, *ss, before, s.states.content(data.State))
+		state, err := s.states.putRecord(ctx, t, *ss, before, s.states.contentOf(data.State))
 		if err != nil {
 			return err
 		}
 		ss.record = sql.Null[int64]{V: state, Valid: true}
 	}
 	ss.turn = data.TurnIndex
-	if err := s.touch(ctx, t, ss); err != nil {
+	if err := s.touchSession(ctx, t, ss); err != nil {
 		return err
 	}
 	if before.Valid && before != ss.record {
-		return s.states.drop(ctx, t, before.V)
+		return s.states.dropState(ctx, t, before.V)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.
 	if snapshot == nil {
 		return fmt.Errorf("%s: save snapshot: there is none", s.kind)
 	}
-	err := s.change(ctx, func(t *tx) error { return s.saveSnapshot(ctx, t, snapshot) })
+	err := s.withWriteTx(ctx, func(t *tx) error { return s.saveSnapshot(ctx, t, snapshot) })
 	if err != nil {
 		return fmt.Errorf("%s: save snapshot %q of session %q: %w", s.kind, snapshot.ID, snapshot.SessionID, err)
 	}
@@ -94,36 +94,36 @@ func (s *Store) saveSnapshot(ctx context.Context, t *tx, snapshot *model.Snapsho
 	if err != nil {
 		return err
 	}
-	v, err := s.visit(ctx, t, ss, snapshot)
+	v, err := s.recordVisit(ctx, t, ss, snapshot)
 	if err != nil || !v.isNew {
 		return err
 	}
 	if !snapshot.Orphaned {
 		ss.moveTo(v)
 	}
-	return s.touch(ctx, t, &ss)
+	return s.touchSession(ctx, t, &ss)
 }
 
 // InvalidateSnapshotsAfter implements model.Store. The visits that it orphans
 // say that they were left by a restore, and a head among them gives way to the
 // last visit that is still active.
 func (s *Store) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
-	err := s.change(ctx, func(t *tx) error { return s.invalidate(ctx, t, sessionID, afterIndex) })
+	err := s.withWriteTx(ctx, func(t *tx) error { return s.invalidateAfter(ctx, t, sessionID, afterIndex) })
 	if err != nil {
 		return fmt.Errorf("%s: invalidate snapshots of session %q after #%d: %w", s.kind, sessionID, afterIndex, err)
 	}
 	return nil
 }
 
-func (s *Store) invalidate(ctx context.Context, t *tx, sessionID string, afterIndex int) error {
-	ss, err := find(ctx, t, sessionID)
+func (s *Store) invalidateAfter(ctx context.Context, t *tx, sessionID string, afterIndex int) error {
+	ss, err := findSession(ctx, t, sessionID)
 	if errors.Is(err, model.ErrNoSession) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	visits, err := load(ctx, t, ss)
+	visits, err := loadVisits(ctx, t, ss)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (s *Store) invalidate(ctx context.Context, t *tx, sessionID string, afterIn
 	if err != nil {
 		return err
 	}
-	if err := orphan(ctx, t, ss, visits, positions, reason); err != nil {
+	if err := orphanVisits(ctx, t, ss, visits, positions, reason); err != nil {
 		return err
 	}
 	for _, i := range positions {
@@ -144,7 +144,7 @@ func (s *Store) invalidate(ctx context.Context, t *tx, sessionID string, afterIn
 	if visits.Head >= 0 && visits.Headers[visits.Head].Orphaned {
 		ss.head = visitAt(visits, visits.LastActive())
 	}
-	return s.touch(ctx, t, &ss)
+	return s.touchSession(ctx, t, &ss)
 }
 
 // visitAt returns the number of the visit at a position, null for -1.
@@ -158,7 +158,7 @@ func visitAt(v *recording.Visits, i int) sql.Null[int64] {
 // findOrMake returns the row of a session, and makes it if it does not exist. A session that was removed
 // before continues its counters (see session.writes).
 func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
-	ss, err := find(ctx, t, id)
+	ss, err := findSession(ctx, t, id)
 	if !errors.Is(err, model.ErrNoSession) {
 		return ss, err
 	}
@@ -195,15 +195,15 @@ func count(yes bool) int64 {
 	return 0
 }
 
-// touch writes a session's head and record and notes the change.
-func (s *Store) touch(ctx context.Context, t *tx, ss *session) error {
+// touchSession writes a session's head and record and notes the change.
+func (s *Store) touchSession(ctx context.Context, t *tx, ss *session) error {
 	ss.updated = t.time(s.clock())
 	ss.revision++
-	return ss.write(ctx, t)
+	return ss.writeRow(ctx, t)
 }
 
-// write writes the row of a session as it is, at its next revision.
-func (ss *session) write(ctx context.Context, t *tx) error {
+// writeRow writes the row of a session as it is, at its next revision.
+func (ss *session) writeRow(ctx context.Context, t *tx) error {
 	return t.Row(ctx, `UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ?,
 		writes = writes + 1, rewrites = rewrites + ? WHERE session = ? RETURNING writes`,
 		ss.head, ss.record, ss.turn, ss.updated, ss.revision, count(ss.rewrote), ss.key).Scan(&ss.writes)
@@ -227,9 +227,9 @@ func (ss *session) moveTo(v visited) {
 	ss.head = head
 }
 
-// visit records a visit of the snapshot; a visit that tells of the same event,
+// recordVisit records a visit of the snapshot; a visit that tells of the same event,
 // and stands as the snapshot does, is there already.
-func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Snapshot[json.RawMessage]) (v visited, err error) {
+func (s *Store) recordVisit(ctx context.Context, t *tx, ss session, snapshot *model.Snapshot[json.RawMessage]) (v visited, err error) {
 	h, err := store.Header(snapshot)
 	if err != nil {
 		return v, err
@@ -247,7 +247,7 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 	if err != nil && !errors.Is(err, model.ErrNoSnapshot) {
 		return v, err
 	}
-	state := s.states.content(snapshot.State)
+	state := s.states.contentOf(snapshot.State)
 	if state.text == nil { // else it was checked when it was written
 		if err := store.CheckState(state.bytes); err != nil {
 			return v, err
@@ -263,7 +263,7 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 	if err != nil {
 		return v, err
 	}
-	v, err = s.add(ctx, t, ss, h, state, reason)
+	v, err = s.addVisit(ctx, t, ss, h, state, reason)
 	v.state.Valid = have == nil || bytes.Equal(have, snapshot.State)
 	return v, err
 }
@@ -287,10 +287,10 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 	return visit, err
 }
 
-// add records a visit under the next number, or under its own if it has one. reason is why the visit is off
+// addVisit records a visit under the next number, or under its own if it has one. reason is why the visit is off
 // the active path. state is the snapshot's state. add does not read state if the session already has the id,
 // so the key may belong to other bytes.
-func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state content, reason sql.Null[int64]) (v visited, err error) {
+func (s *Store) addVisit(ctx context.Context, t *tx, ss session, h model.Header, state content, reason sql.Null[int64]) (v visited, err error) {
 	if h.Visit == 0 {
 		if err := t.Row(ctx, "SELECT coalesce(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
 			return v, err
@@ -388,9 +388,9 @@ func extraOf(h *model.Header) (any, error) {
 	return string(text), err
 }
 
-// orphan returns the visits at some positions a reason to be off the active
+// orphanVisits returns the visits at some positions a reason to be off the active
 // path, a run of neighbours at a time.
-func orphan(ctx context.Context, t *tx, ss session, v *recording.Visits, positions []int, reason int64) error {
+func orphanVisits(ctx context.Context, t *tx, ss session, v *recording.Visits, positions []int, reason int64) error {
 	sorted := slices.Sorted(slices.Values(positions))
 	counted := 0
 	for _, i := range sorted {

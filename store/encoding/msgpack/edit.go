@@ -13,7 +13,7 @@ func Items(data []byte) (at []int, ok bool, err error) {
 	if !ok {
 		return nil, false, nil
 	}
-	return w.starts(n)
+	return w.valueStarts(n)
 }
 
 // Members is Items of a map: its keys and values come by turns.
@@ -23,7 +23,7 @@ func Members(data []byte) (at []int, ok bool, err error) {
 	if !ok || n > len(data) {
 		return nil, false, nil
 	}
-	return w.starts(2 * n)
+	return w.valueStarts(2 * n)
 }
 
 // Text returns the string that data is; ok is false for another value.
@@ -33,8 +33,8 @@ func Text(data []byte) (text string, ok bool) {
 	return text, ok && w.at == len(data)
 }
 
-// starts returns where the next n values begin, and where the last ends.
-func (w *Writer) starts(n int) (at []int, ok bool, err error) {
+// valueStarts returns where the next n values begin, and where the last ends.
+func (w *Writer) valueStarts(n int) (at []int, ok bool, err error) {
 	at = make([]int, 0, min(n, len(w.in))+1)
 	for range n {
 		at = append(at, w.at)

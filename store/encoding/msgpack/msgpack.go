@@ -64,7 +64,7 @@ type Writer struct {
 // with the byte at which each was found, and errors of ext.
 func AppendJSON(dst, data []byte, ext Ext) ([]byte, error) {
 	w := &Writer{dst: dst, most: len(dst) + maxGrowth*(len(data)+16), in: data, ext: ext}
-	return w.all(dst, w.Value)
+	return w.writeAll(dst, w.Value)
 }
 
 // AppendPart is AppendJSON of values that follow each other in a container, so many levels deep in another value:
@@ -73,9 +73,9 @@ func AppendPart(dst, data []byte, ext Ext, depth int, members bool) ([]byte, err
 	w := &Writer{dst: dst, most: len(dst) + maxGrowth*(len(data)+16), in: data, ext: ext, depth: depth}
 	item := w.Value
 	if members {
-		item = w.member
+		item = w.writeMember
 	}
-	return w.all(dst, func() error {
+	return w.writeAll(dst, func() error {
 		for w.at < len(w.in) {
 			if w.at > 0 {
 				w.Literal(",")
@@ -88,8 +88,8 @@ func AppendPart(dst, data []byte, ext Ext, depth int, members bool) ([]byte, err
 	})
 }
 
-// all writes what is all of the data, and returns dst where that fails.
-func (w *Writer) all(dst []byte, what func() error) ([]byte, error) {
+// writeAll writes what is all of the data, and returns dst where that fails.
+func (w *Writer) writeAll(dst []byte, what func() error) ([]byte, error) {
 	err := what()
 	if err == nil && w.at < len(w.in) {
 		err = ErrRest
@@ -113,22 +113,22 @@ func (w *Writer) Between(begin, end string, what func() error) error {
 
 // Array reads the header of an array. If the next value is no array, it reports false and reads nothing.
 func (w *Writer) Array() (n int, ok bool) {
-	return w.header(0x90, 0x0f, [...]byte{0, 0xdc, 0xdd})
+	return w.readLength(0x90, 0x0f, [...]byte{0, 0xdc, 0xdd})
 }
 
 // Map reads the header of a map. If the next value is no map, it reports false and reads nothing.
 func (w *Writer) Map() (n int, ok bool) {
-	return w.header(0x80, 0x0f, [...]byte{0, 0xde, 0xdf})
+	return w.readLength(0x80, 0x0f, [...]byte{0, 0xde, 0xdf})
 }
 
 // Text reads a string. If the next value is no string, it reports false and reads nothing.
 func (w *Writer) Text() (text string, ok bool) {
 	at := w.at
-	n, ok := w.header(0xa0, 0x1f, [...]byte{0xd9, 0xda, 0xdb})
+	n, ok := w.readLength(0xa0, 0x1f, [...]byte{0xd9, 0xda, 0xdb})
 	if !ok {
 		return "", false
 	}
-	data, err := w.take(n)
+	data, err := w.takeBytes(n)
 	if err != nil {
 		w.at = at
 		return "", false
@@ -136,9 +136,9 @@ func (w *Writer) Text() (text string, ok bool) {
 	return string(data), true
 }
 
-// header reads a length that is in the first byte, or behind one of three codes in 1,
+// readLength reads a length that is in the first byte, or behind one of three codes in 1,
 // 2 or 4 bytes.
-func (w *Writer) header(first, mask byte, codes [3]byte) (n int, ok bool) {
+func (w *Writer) readLength(first, mask byte, codes [3]byte) (n int, ok bool) {
 	if w.at == len(w.in) {
 		return 0, false
 	}
@@ -152,13 +152,13 @@ func (w *Writer) header(first, mask byte, codes [3]byte) (n int, ok bool) {
 		return 0, false
 	}
 	w.at++
-	length, err := w.number(1 << i)
+	length, err := w.readNumber(1 << i)
 	return int(length), err == nil
 }
 
-// number reads a number of 1, 2, 4 or 8 bytes.
-func (w *Writer) number(size int) (uint64, error) {
-	data, err := w.take(size)
+// readNumber reads a number of 1, 2, 4 or 8 bytes.
+func (w *Writer) readNumber(size int) (uint64, error) {
+	data, err := w.takeBytes(size)
 	if err != nil {
 		return 0, err
 	}
@@ -167,8 +167,8 @@ func (w *Writer) number(size int) (uint64, error) {
 	return binary.BigEndian.Uint64(whole[:]), nil
 }
 
-// take returns the next n bytes.
-func (w *Writer) take(n int) ([]byte, error) {
+// takeBytes returns the next n bytes.
+func (w *Writer) takeBytes(n int) ([]byte, error) {
 	if n < 0 || n > len(w.in)-w.at {
 		return nil, ErrShort
 	}
@@ -209,11 +209,11 @@ func (w *Writer) Value() error {
 		return ErrShort
 	}
 	w.at++
-	return w.scalar(c)
+	return w.writeScalar(c)
 }
 
-// scalar writes the value behind a code that is no string, array or map.
-func (w *Writer) scalar(c byte) error {
+// writeScalar writes the value behind a code that is no string, array or map.
+func (w *Writer) writeScalar(c byte) error {
 	switch c {
 	case 0xc0:
 		w.Literal("null")
@@ -222,11 +222,11 @@ func (w *Writer) scalar(c byte) error {
 	case 0xc3:
 		w.Literal("true")
 	case 0xc4, 0xc5, 0xc6:
-		n, err := w.number(1 << (c - 0xc4))
+		n, err := w.readNumber(1 << (c - 0xc4))
 		if err != nil {
 			return err
 		}
-		data, err := w.take(int(n))
+		data, err := w.takeBytes(int(n))
 		if err != nil {
 			return err
 		}
@@ -234,28 +234,28 @@ func (w *Writer) scalar(c byte) error {
 		w.Bytes(data)
 		w.Literal("}")
 	case 0xc7, 0xc8, 0xc9:
-		n, err := w.number(1 << (c - 0xc7))
+		n, err := w.readNumber(1 << (c - 0xc7))
 		if err != nil {
 			return err
 		}
-		return w.extension(int(n))
+		return w.writeExtension(int(n))
 	case 0xd4, 0xd5, 0xd6, 0xd7, 0xd8:
-		return w.extension(1 << (c - 0xd4))
+		return w.writeExtension(1 << (c - 0xd4))
 	case 0xca:
-		n, err := w.number(4)
-		w.float(float64(math.Float32frombits(uint32(n))), 32)
+		n, err := w.readNumber(4)
+		w.writeFloat(float64(math.Float32frombits(uint32(n))), 32)
 		return err
 	case 0xcb:
-		n, err := w.number(8)
-		w.float(math.Float64frombits(n), 64)
+		n, err := w.readNumber(8)
+		w.writeFloat(math.Float64frombits(n), 64)
 		return err
 	case 0xcc, 0xcd, 0xce, 0xcf:
-		n, err := w.number(1 << (c - 0xcc))
+		n, err := w.readNumber(1 << (c - 0xcc))
 		w.dst = strconv.AppendUint(w.dst, n, 10)
 		return err
 	case 0xd0, 0xd1, 0xd2, 0xd3:
 		size := 1 << (c - 0xd0)
-		n, err := w.number(size)
+		n, err := w.readNumber(size)
 		unused := 64 - 8*size
 		w.dst = strconv.AppendInt(w.dst, int64(n<<unused)>>unused, 10)
 		return err
@@ -266,15 +266,15 @@ func (w *Writer) scalar(c byte) error {
 }
 
 // Values writes the next n values with commas between them.
-func (w *Writer) Values(n int) error { return w.list(n, w.Value) }
+func (w *Writer) Values(n int) error { return w.writeList(n, w.Value) }
 
 // Members writes the next n keys and their values with commas between them.
-func (w *Writer) Members(n int) error { return w.list(n, w.member) }
+func (w *Writer) Members(n int) error { return w.writeList(n, w.writeMember) }
 
 // Skip passes over the next n values. It looks at no extension.
 func (w *Writer) Skip(n int) error {
 	for range n {
-		if err := w.skip(); err != nil {
+		if err := w.skipValue(); err != nil {
 			return err
 		}
 	}
@@ -284,14 +284,14 @@ func (w *Writer) Skip(n int) error {
 // sizes has the number of bytes behind each code from 0xc0 on; of an extension its length is not counted.
 var sizes = [...]int8{0, -1, 0, 0, -1, -1, -1, -1, -1, -1, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17}
 
-func (w *Writer) skip() error {
+func (w *Writer) skipValue() error {
 	if w.depth == maxDepth {
 		return ErrDepth
 	}
 	w.depth++
 	defer func() { w.depth-- }()
-	if n, ok := w.header(0xa0, 0x1f, [...]byte{0xd9, 0xda, 0xdb}); ok {
-		_, err := w.take(n)
+	if n, ok := w.readLength(0xa0, 0x1f, [...]byte{0xd9, 0xda, 0xdb}); ok {
+		_, err := w.takeBytes(n)
 		return err
 	}
 	if n, ok := w.Array(); ok {
@@ -315,7 +315,7 @@ func (w *Writer) skip() error {
 	}
 	size := int(sizes[c-0xc0])
 	if size < 0 { // a length comes first
-		n, err := w.number(1 << ((c - 0xc4) % 3))
+		n, err := w.readNumber(1 << ((c - 0xc4) % 3))
 		if err != nil {
 			return err
 		}
@@ -323,11 +323,11 @@ func (w *Writer) skip() error {
 			size++
 		}
 	}
-	_, err := w.take(size)
+	_, err := w.takeBytes(size)
 	return err
 }
 
-func (w *Writer) list(n int, item func() error) error {
+func (w *Writer) writeList(n int, item func() error) error {
 	for i := range n {
 		if i > 0 {
 			w.Literal(",")
@@ -339,7 +339,7 @@ func (w *Writer) list(n int, item func() error) error {
 	return nil
 }
 
-func (w *Writer) member() error {
+func (w *Writer) writeMember() error {
 	from := len(w.dst)
 	if err := w.Value(); err != nil {
 		return err
@@ -358,8 +358,8 @@ func (w *Writer) Bytes(data []byte) {
 	w.Literal(`"`)
 }
 
-// float writes a number of so many bits so that it is seen to be one with a point.
-func (w *Writer) float(f float64, bits int) {
+// writeFloat writes a number of so many bits so that it is seen to be one with a point.
+func (w *Writer) writeFloat(f float64, bits int) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		w.Literal(`{"$float":"` + strconv.FormatFloat(f, 'g', -1, bits) + `"}`)
 		return
@@ -371,18 +371,18 @@ func (w *Writer) float(f float64, bits int) {
 	w.dst = append(w.dst, text...)
 }
 
-// extension writes one of n bytes behind its id.
-func (w *Writer) extension(n int) error {
-	id, err := w.number(1)
+// writeExtension writes one of n bytes behind its id.
+func (w *Writer) writeExtension(n int) error {
+	id, err := w.readNumber(1)
 	if err != nil {
 		return err
 	}
-	data, err := w.take(n)
+	data, err := w.takeBytes(n)
 	if err != nil {
 		return err
 	}
 	from := len(w.dst)
-	switch ok, err := w.inside(int8(id), data); {
+	switch ok, err := w.writeInside(int8(id), data); {
 	case err == nil && ok:
 		return nil
 	case err != nil && (errors.Is(err, ErrLarge) || w.damaged > w.most):
@@ -398,8 +398,8 @@ func (w *Writer) extension(n int) error {
 	return nil
 }
 
-// inside has the caller write an extension. It reports whether it did.
-func (w *Writer) inside(id int8, data []byte) (ok bool, err error) {
+// writeInside has the caller write an extension. It reports whether it did.
+func (w *Writer) writeInside(id int8, data []byte) (ok bool, err error) {
 	if w.ext == nil {
 		return false, nil
 	}

@@ -31,7 +31,7 @@ func unescape(text []byte, known map[byte]escape) []byte {
 	for i := 0; i < len(text); i++ {
 		r, n := rune(text[i]), 1
 		if text[i] == '\\' && i+1 < len(text) {
-			if is, size, ok := known[text[i+1]].read(text[i+2:]); ok {
+			if is, size, ok := known[text[i+1]].readEscape(text[i+2:]); ok {
 				r, n = is, 2+size
 			}
 		}
@@ -53,8 +53,8 @@ func unescape(text []byte, known map[byte]escape) []byte {
 	return out
 }
 
-// read reads what is behind the letter of an escape, and how long that is.
-func (e escape) read(text []byte) (is rune, size int, ok bool) {
+// readEscape reads what is behind the letter of an escape, and how long that is.
+func (e escape) readEscape(text []byte) (is rune, size int, ok bool) {
 	if e.digits == 0 {
 		return rune(e.is), 0, e.is != 0
 	}

@@ -87,7 +87,7 @@ func AppendJSON(dst, data []byte) ([]byte, error) {
 		return dst, fmt.Errorf("byte %d: %w", m.at, err)
 	}
 	w := &writer{dst: dst, most: len(dst) + maxGrowth*(len(data)+16)}
-	if err := w.value(top); err != nil {
+	if err := w.writeValue(top); err != nil {
 		return dst, err
 	}
 	return w.dst, nil
@@ -150,14 +150,14 @@ type machine struct {
 // run runs the pickle's program and returns its result.
 func (m *machine) run() (*value, error) {
 	for {
-		code, err := m.take(1)
+		code, err := m.takeBytes(1)
 		if err != nil {
 			return nil, err
 		}
 		if code[0] == '.' {
 			return m.pop()
 		}
-		if err := m.step(code[0]); err != nil {
+		if err := m.stepOpcode(code[0]); err != nil {
 			return nil, err
 		}
 		if m.values > maxValues || len(m.stack) > maxValues || len(m.marks) > maxValues || len(m.memo) > maxValues {
@@ -166,8 +166,8 @@ func (m *machine) run() (*value, error) {
 	}
 }
 
-// take returns the next n bytes.
-func (m *machine) take(n uint64) ([]byte, error) {
+// takeBytes returns the next n bytes.
+func (m *machine) takeBytes(n uint64) ([]byte, error) {
 	if n > uint64(len(m.in)-m.at) {
 		return nil, ErrShort
 	}
@@ -176,9 +176,9 @@ func (m *machine) take(n uint64) ([]byte, error) {
 	return m.in[from:m.at], nil
 }
 
-// number returns a number of so many bytes, the lowest first.
-func (m *machine) number(size uint64) (uint64, error) {
-	data, err := m.take(size)
+// readNumber returns a number of so many bytes, the lowest first.
+func (m *machine) readNumber(size uint64) (uint64, error) {
+	data, err := m.takeBytes(size)
 	var whole [8]byte
 	copy(whole[:], data)
 	return binary.LittleEndian.Uint64(whole[:]), err
@@ -186,15 +186,15 @@ func (m *machine) number(size uint64) (uint64, error) {
 
 // countedBytes returns the bytes whose number stands before them in so many bytes.
 func (m *machine) countedBytes(size uint64) ([]byte, error) {
-	n, err := m.number(size)
+	n, err := m.readNumber(size)
 	if err != nil {
 		return nil, err
 	}
-	return m.take(n)
+	return m.takeBytes(n)
 }
 
-// line returns the bytes up to the end of the line.
-func (m *machine) line() ([]byte, error) {
+// readLine returns the bytes up to the end of the line.
+func (m *machine) readLine() ([]byte, error) {
 	n := bytes.IndexByte(m.in[m.at:], '\n')
 	if n < 0 {
 		return nil, ErrShort
@@ -210,8 +210,8 @@ func (m *machine) push(v value) error {
 	return nil
 }
 
-// floor is how far down the stack an opcode may take values.
-func (m *machine) floor() int {
+// stackFloor is how far down the stack an opcode may take values.
+func (m *machine) stackFloor() int {
 	if len(m.marks) == 0 {
 		return 0
 	}
@@ -228,7 +228,7 @@ func (m *machine) pop() (*value, error) {
 
 // popN takes the n values on top of the stack.
 func (m *machine) popN(n int) ([]*value, error) {
-	if len(m.stack)-m.floor() < n {
+	if len(m.stack)-m.stackFloor() < n {
 		return nil, ErrStack
 	}
 	list := slices.Clone(m.stack[len(m.stack)-n:])
@@ -241,14 +241,14 @@ func (m *machine) popMark() ([]*value, error) {
 	if len(m.marks) == 0 {
 		return nil, ErrStack
 	}
-	list, err := m.popN(len(m.stack) - m.floor())
+	list, err := m.popN(len(m.stack) - m.stackFloor())
 	m.marks = m.marks[:len(m.marks)-1]
 	return list, err
 }
 
 // top returns the value on top of the stack.
 func (m *machine) top() (*value, error) {
-	if len(m.stack) == m.floor() {
+	if len(m.stack) == m.stackFloor() {
 		return nil, ErrStack
 	}
 	return m.stack[len(m.stack)-1], nil
@@ -265,8 +265,8 @@ var sizes = map[byte]uint64{
 // tuples are the opcodes that make a tuple of the values on top of the stack.
 var tuples = map[byte]int{')': 0, 0x85: 1, 0x86: 2, 0x87: 3}
 
-// step does what an opcode says.
-func (m *machine) step(code byte) error {
+// stepOpcode does what an opcode says.
+func (m *machine) stepOpcode(code byte) error {
 	if n, ok := tuples[code]; ok {
 		list, err := m.popN(n)
 		if err != nil {
@@ -276,12 +276,12 @@ func (m *machine) step(code byte) error {
 	}
 	switch code {
 	case 0x80: // PROTO
-		if n, err := m.number(1); err != nil || n > maxProtocol {
+		if n, err := m.readNumber(1); err != nil || n > maxProtocol {
 			return errors.Join(err, ErrProtocol)
 		}
 		return nil
 	case 0x95: // FRAME
-		n, err := m.number(8)
+		n, err := m.readNumber(8)
 		if err == nil && n > uint64(len(m.in)-m.at) {
 			err = ErrShort
 		}
@@ -290,7 +290,7 @@ func (m *machine) step(code byte) error {
 		m.marks = append(m.marks, len(m.stack))
 		return nil
 	case '0': // POP
-		if len(m.marks) > 0 && m.floor() == len(m.stack) {
+		if len(m.marks) > 0 && m.stackFloor() == len(m.stack) {
 			m.marks = m.marks[:len(m.marks)-1]
 			return nil
 		}
@@ -304,19 +304,19 @@ func (m *machine) step(code byte) error {
 		m.stack = append(m.stack, v)
 		return err
 	case 'p', 'q', 'r', 0x94, 'g', 'h', 'j':
-		return m.remember(code)
+		return m.useMemo(code)
 	case 'N':
 		return m.push(value{kind: isNone})
 	case 0x88, 0x89: // NEWTRUE, NEWFALSE
 		return m.push(truth(code == 0x88))
 	case 'I', 'L', 'J', 'K', 'M', 0x8a, 0x8b, 'F', 'G':
-		v, err := m.numeric(code)
+		v, err := m.readNumeric(code)
 		if err != nil {
 			return err
 		}
 		return m.push(v)
 	case 'S', 'T', 'U', 'V', 'X', 0x8c, 0x8d, 'B', 'C', 0x8e, 0x96:
-		v, err := m.textual(code)
+		v, err := m.readText(code)
 		if err != nil {
 			return err
 		}
@@ -327,25 +327,25 @@ func (m *machine) step(code byte) error {
 		_, err := m.top()
 		return err
 	case ']', '}', 0x8f, 'l', 't', 'd', 0x91, 'a', 'e', 's', 'u', 0x90:
-		return m.collect(code)
+		return m.collectValues(code)
 	}
-	return m.name(code)
+	return m.nameClass(code)
 }
 
-// remember puts the top of the stack into the memo, or what is in it on the stack.
-func (m *machine) remember(code byte) (err error) {
+// useMemo puts the top of the stack into the memo, or what is in it on the stack.
+func (m *machine) useMemo(code byte) (err error) {
 	at := uint64(len(m.memo))
 	switch code {
 	case 'p', 'g':
 		var text []byte
-		if text, err = m.line(); err == nil {
+		if text, err = m.readLine(); err == nil {
 			if at, err = strconv.ParseUint(string(text), 10, 64); err != nil {
 				err = ErrNumber
 			}
 		}
 	case 0x94: // MEMOIZE
 	default:
-		at, err = m.number(sizes[code])
+		at, err = m.readNumber(sizes[code])
 	}
 	if err != nil {
 		return err
@@ -367,17 +367,17 @@ func (m *machine) remember(code byte) (err error) {
 
 func truth(is bool) value { return value{kind: isBool, data: strconv.AppendBool(nil, is)} }
 
-// numeric reads a number.
-func (m *machine) numeric(code byte) (value, error) {
+// readNumeric reads a number.
+func (m *machine) readNumeric(code byte) (value, error) {
 	switch code {
 	case 'I', 'L', 'F':
-		text, err := m.line()
+		text, err := m.readLine()
 		if err != nil {
 			return value{}, err
 		}
 		return numberOf(code, text)
 	case 'G': // big endian, as nothing else
-		data, err := m.take(8)
+		data, err := m.takeBytes(8)
 		if err != nil {
 			return value{}, err
 		}
@@ -387,9 +387,9 @@ func (m *machine) numeric(code byte) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		return integer(data)
+		return readInteger(data)
 	}
-	n, err := m.number(sizes[code])
+	n, err := m.readNumber(sizes[code])
 	if code == 'J' {
 		n = uint64(int64(int32(uint32(n))))
 	}
@@ -417,8 +417,8 @@ func numberOf(code byte, text []byte) (value, error) {
 	return value{kind: isNumber, data: n.Append(nil, 10)}, nil
 }
 
-// integer reads one in two's complement, the lowest byte first.
-func integer(data []byte) (value, error) {
+// readInteger reads one in two's complement, the lowest byte first.
+func readInteger(data []byte) (value, error) {
 	if len(data) > maxDigits*10/24 { // a byte is 2.4 digits
 		return value{}, ErrNumber
 	}
@@ -431,11 +431,11 @@ func integer(data []byte) (value, error) {
 	return value{kind: isNumber, data: n.Append(nil, 10)}, nil
 }
 
-// textual reads a string, or bytes.
-func (m *machine) textual(code byte) (value, error) {
+// readText reads a string, or bytes.
+func (m *machine) readText(code byte) (value, error) {
 	switch code {
 	case 'V', 'S':
-		line, err := m.line()
+		line, err := m.readLine()
 		if err != nil {
 			return value{}, err
 		}
@@ -457,8 +457,8 @@ func (m *machine) textual(code byte) (value, error) {
 	return value{kind: isBytes, data: data}, err
 }
 
-// collect makes a list, a dict or a set, or adds to one.
-func (m *machine) collect(code byte) error {
+// collectValues makes a list, a dict or a set, or adds to one.
+func (m *machine) collectValues(code byte) error {
 	switch code {
 	case ']':
 		return m.push(value{kind: isList})
@@ -497,11 +497,11 @@ func (m *machine) collect(code byte) error {
 	if err != nil {
 		return err
 	}
-	return to.add(code, list)
+	return to.addValues(code, list)
 }
 
-// add adds values to a container.
-func (v *value) add(code byte, list []*value) error {
+// addValues adds values to a container.
+func (v *value) addValues(code byte, list []*value) error {
 	pairs := code == 's' || code == 'u'
 	switch {
 	case v.kind == isObject && (len(v.items) == 0 || v.pairs == pairs):
@@ -516,19 +516,19 @@ func (v *value) add(code byte, list []*value) error {
 	return nil
 }
 
-// name does what the opcodes say that name classes, and would call them.
-func (m *machine) name(code byte) error {
+// nameClass does what the opcodes say that name classes, and would call them.
+func (m *machine) nameClass(code byte) error {
 	switch code {
 	case 'c', 'i':
-		module, err := m.line()
+		module, err := m.readLine()
 		if err != nil {
 			return err
 		}
-		name, err := m.line()
+		name, err := m.readLine()
 		if err != nil {
 			return err
 		}
-		of := m.global(module, name)
+		of := m.globalValue(module, name)
 		if code == 'c' {
 			return m.push(of)
 		}
@@ -546,13 +546,13 @@ func (m *machine) name(code byte) error {
 		if list[0].kind != isText || list[1].kind != isText {
 			return ErrStack
 		}
-		return m.push(m.global(list[0].data, list[1].data))
+		return m.push(m.globalValue(list[0].data, list[1].data))
 	case 0x82, 0x83, 0x84: // EXT1, EXT2, EXT4
-		n, err := m.number(sizes[code])
+		n, err := m.readNumber(sizes[code])
 		if err != nil {
 			return err
 		}
-		return m.push(m.global([]byte("copyreg"), fmt.Appendf(nil, "extension %d", n)))
+		return m.push(m.globalValue([]byte("copyreg"), fmt.Appendf(nil, "extension %d", n)))
 	case 'o': // OBJ
 		list, err := m.popMark()
 		if err != nil {
@@ -592,7 +592,7 @@ func (m *machine) name(code byte) error {
 		to.state = list[0]
 		return nil
 	case 'P':
-		line, err := m.line()
+		line, err := m.readLine()
 		if err != nil {
 			return err
 		}
@@ -608,8 +608,8 @@ func (m *machine) name(code byte) error {
 	return fmt.Errorf("%#02x: %w", code, ErrOpcode)
 }
 
-// global returns a class or a function. Protocols 0 to 2 have the names of Python 2.
-func (m *machine) global(module, name []byte) value {
+// globalValue returns a class or a function. Protocols 0 to 2 have the names of Python 2.
+func (m *machine) globalValue(module, name []byte) value {
 	if string(module) == "__builtin__" {
 		module = []byte("builtins")
 	}

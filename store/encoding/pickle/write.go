@@ -19,41 +19,41 @@ type writer struct {
 	depth int
 }
 
-func (w *writer) literal(json string) { w.dst = append(w.dst, json...) }
+func (w *writer) writeLiteral(json string) { w.dst = append(w.dst, json...) }
 
-func (w *writer) quote(text []byte) { w.dst = jsontape.AppendQuoted(w.dst, string(text)) }
+func (w *writer) writeQuoted(text []byte) { w.dst = jsontape.AppendQuoted(w.dst, string(text)) }
 
-func (w *writer) value(v *value) error {
+func (w *writer) writeValue(v *value) error {
 	if len(w.dst) > w.most {
 		return ErrLarge
 	}
 	switch v.kind {
 	case isNone:
-		w.literal("null")
+		w.writeLiteral("null")
 	case isBool, isNumber:
 		w.dst = append(w.dst, v.data...)
 	case isFloat:
-		w.float(v.float)
+		w.writeFloat(v.float)
 	case isText:
-		w.quote(v.data)
+		w.writeQuoted(v.data)
 	case isBytes:
-		w.literal(`{"$bytes":"`)
+		w.writeLiteral(`{"$bytes":"`)
 		w.dst = base64.StdEncoding.AppendEncode(w.dst, v.data)
-		w.literal(`"}`)
+		w.writeLiteral(`"}`)
 	case isGlobal:
-		w.literal(`{"$global":`)
-		w.quote(v.data)
-		w.literal("}")
+		w.writeLiteral(`{"$global":`)
+		w.writeQuoted(v.data)
+		w.writeLiteral("}")
 	default:
-		return w.within(v)
+		return w.writeContainer(v)
 	}
 	return nil
 }
 
-// float writes a number so that it is seen to be one with a point.
-func (w *writer) float(f float64) {
+// writeFloat writes a number so that it is seen to be one with a point.
+func (w *writer) writeFloat(f float64) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		w.literal(`{"$float":"` + strconv.FormatFloat(f, 'g', -1, 64) + `"}`)
+		w.writeLiteral(`{"$float":"` + strconv.FormatFloat(f, 'g', -1, 64) + `"}`)
 		return
 	}
 	text := strconv.AppendFloat(nil, f, 'g', -1, 64)
@@ -63,8 +63,8 @@ func (w *writer) float(f float64) {
 	w.dst = append(w.dst, text...)
 }
 
-// within writes a value that has others in it.
-func (w *writer) within(v *value) error {
+// writeContainer writes a value that has others in it.
+func (w *writer) writeContainer(v *value) error {
 	switch {
 	case v.open > 0:
 		w.dst = fmt.Appendf(w.dst, `{"$cycle":%d}`, w.depth-v.open+1)
@@ -77,82 +77,82 @@ func (w *writer) within(v *value) error {
 	defer func() { w.depth--; v.open = 0 }()
 	switch v.kind {
 	case isList, isTuple:
-		return w.list(v.items)
+		return w.writeList(v.items)
 	case isDict:
-		w.literal("{")
-		err := w.members(v.items, false)
-		w.literal("}")
+		w.writeLiteral("{")
+		err := w.writeMembers(v.items, false)
+		w.writeLiteral("}")
 		return err
 	case isSet, isFrozen:
 		class := `{"$py":"builtins.set","value":`
 		if v.kind == isFrozen {
 			class = `{"$py":"builtins.frozenset","value":`
 		}
-		w.literal(class)
-		err := w.list(v.items)
-		w.literal("}")
+		w.writeLiteral(class)
+		err := w.writeList(v.items)
+		w.writeLiteral("}")
 		return err
 	case isPersistent:
-		w.literal(`{"$persistent":`)
-		err := w.value(v.of)
-		w.literal("}")
+		w.writeLiteral(`{"$persistent":`)
+		err := w.writeValue(v.of)
+		w.writeLiteral("}")
 		return err
 	}
-	return w.object(v)
+	return w.writeObject(v)
 }
 
-func (w *writer) list(items []*value) error {
-	w.literal("[")
+func (w *writer) writeList(items []*value) error {
+	w.writeLiteral("[")
 	for i, v := range items {
 		if i > 0 {
-			w.literal(",")
+			w.writeLiteral(",")
 		}
-		if err := w.value(v); err != nil {
+		if err := w.writeValue(v); err != nil {
 			return err
 		}
 	}
-	w.literal("]")
+	w.writeLiteral("]")
 	return nil
 }
 
-// members writes keys and values, with a comma before the first if others stand there.
-func (w *writer) members(items []*value, more bool) error {
+// writeMembers writes keys and values, with a comma before the first if others stand there.
+func (w *writer) writeMembers(items []*value, more bool) error {
 	for i := 0; i+1 < len(items); i += 2 {
 		if i > 0 || more {
-			w.literal(",")
+			w.writeLiteral(",")
 		}
 		from := len(w.dst)
-		if err := w.value(items[i]); err != nil {
+		if err := w.writeValue(items[i]); err != nil {
 			return err
 		}
 		if key := string(w.dst[from:]); key[0] != '"' {
 			w.dst = jsontape.AppendQuoted(w.dst[:from], key)
 		}
-		w.literal(":")
-		if err := w.value(items[i+1]); err != nil {
+		w.writeLiteral(":")
+		if err := w.writeValue(items[i+1]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// object writes what would be made by calling a class, or a function.
-func (w *writer) object(v *value) error {
+// writeObject writes what would be made by calling a class, or a function.
+func (w *writer) writeObject(v *value) error {
 	if data := v.packedBytes(); data != nil {
-		return w.value(data)
+		return w.writeValue(data)
 	}
-	of, with := v.of, v.arguments()
-	if of.is("copy_reg._reconstructor") && len(with) == 3 {
+	of, with := v.of, v.classArguments()
+	if of.isClass("copy_reg._reconstructor") && len(with) == 3 {
 		// How protocols 0 and 1 write any object: the class, its base, and what that has.
 		of, with = with[0], with[2:]
 		if with[0].kind == isNone {
 			with = nil
 		}
 	}
-	w.literal(`{"$py":`)
+	w.writeLiteral(`{"$py":`)
 	if of.kind == isGlobal {
-		w.quote(of.data)
-	} else if err := w.value(of); err != nil {
+		w.writeQuoted(of.data)
+	} else if err := w.writeValue(of); err != nil {
 		return err
 	}
 	made := len(with) > 0 || v.named != nil || len(v.items) > 0
@@ -161,21 +161,21 @@ func (w *writer) object(v *value) error {
 			return err
 		}
 	}
-	err := w.state(v.state, made)
-	w.literal("}")
+	err := w.writeState(v.state, made)
+	w.writeLiteral("}")
 	return err
 }
 
-// arguments returns the arguments for the class of an object.
-func (v *value) arguments() []*value {
+// classArguments returns the arguments for the class of an object.
+func (v *value) classArguments() []*value {
 	if v.with.kind == isTuple {
 		return v.with.items
 	}
 	return []*value{v.with}
 }
 
-// is reports whether a value is a class or a function of a name.
-func (v *value) is(name string) bool { return v.kind == isGlobal && string(v.data) == name }
+// isClass reports whether a value is a class or a function of a name.
+func (v *value) isClass(name string) bool { return v.kind == isGlobal && string(v.data) == name }
 
 // packedBytes returns the bytes value that v represents, or nil. Protocols 0 to 2 write bytes as a text to be
 // encoded.
@@ -185,12 +185,12 @@ func (v *value) packedBytes() *value {
 		return v
 	case v.kind != isObject || v.state != nil || v.named != nil || len(v.items) > 0:
 		return nil
-	case v.of.is("builtins.bytes") && v.with.kind == isTuple && len(v.with.items) == 0:
+	case v.of.isClass("builtins.bytes") && v.with.kind == isTuple && len(v.with.items) == 0:
 		return &value{kind: isBytes}
-	case !v.of.is("_codecs.encode") || len(v.arguments()) != 2:
+	case !v.of.isClass("_codecs.encode") || len(v.classArguments()) != 2:
 		return nil
 	}
-	text, as := v.arguments()[0], v.arguments()[1]
+	text, as := v.classArguments()[0], v.classArguments()[1]
 	if data, ok := latin1(text.data); ok && text.kind == isText && as.kind == isText && string(as.data) == "latin1" {
 		return &value{kind: isBytes, data: data}
 	}
@@ -202,27 +202,27 @@ func (v *value) packedBytes() *value {
 func (w *writer) madeOf(of *value, with []*value, v *value) error {
 	key := `,"value":`
 	if len(with) > 0 {
-		w.literal(key)
+		w.writeLiteral(key)
 		key = `,"items":`
 		if err := w.classArguments(of, with); err != nil {
 			return err
 		}
 	}
 	if len(v.items) > 0 && v.pairs {
-		w.literal(key + "{")
-		if err := w.members(v.items, false); err != nil {
+		w.writeLiteral(key + "{")
+		if err := w.writeMembers(v.items, false); err != nil {
 			return err
 		}
-		w.literal("}")
+		w.writeLiteral("}")
 	} else if len(v.items) > 0 {
-		w.literal(key)
-		if err := w.list(v.items); err != nil {
+		w.writeLiteral(key)
+		if err := w.writeList(v.items); err != nil {
 			return err
 		}
 	}
 	if v.named != nil {
-		w.literal(`,"keywords":`)
-		return w.value(v.named)
+		w.writeLiteral(`,"keywords":`)
+		return w.writeValue(v.named)
 	}
 	return nil
 }
@@ -233,30 +233,30 @@ func (w *writer) classArguments(of *value, with []*value) error {
 	if data := with[0].packedBytes(); of.kind == isGlobal && data != nil {
 		if text := timeOf(string(of.data), data.data); text != "" {
 			with = slices.Clone(with)
-			if len(with) == 2 && with[1].zone() != "" {
-				text += with[1].zone()
+			if len(with) == 2 && with[1].zoneOffset() != "" {
+				text += with[1].zoneOffset()
 				with = with[:1]
 			}
 			with[0] = &value{kind: isText, data: []byte(text)}
 		}
 	}
 	if len(with) == 1 {
-		return w.value(with[0])
+		return w.writeValue(with[0])
 	}
-	return w.list(with)
+	return w.writeList(with)
 }
 
-// zone returns the UTC offset of a fixed time zone, or "" for any other value or a zone with a name.
-func (v *value) zone() string {
-	if v.kind != isObject || !v.of.is("datetime.timezone") || len(v.arguments()) != 1 {
+// zoneOffset returns the UTC offset of a fixed time zone, or "" for any other value or a zone with a name.
+func (v *value) zoneOffset() string {
+	if v.kind != isObject || !v.of.isClass("datetime.timezone") || len(v.classArguments()) != 1 {
 		return ""
 	}
-	delta := v.arguments()[0]
-	if delta.kind != isObject || !delta.of.is("datetime.timedelta") || len(delta.arguments()) != 3 {
+	delta := v.classArguments()[0]
+	if delta.kind != isObject || !delta.of.isClass("datetime.timedelta") || len(delta.classArguments()) != 3 {
 		return ""
 	}
-	days, err := strconv.Atoi(string(delta.arguments()[0].data))
-	seconds, failed := strconv.Atoi(string(delta.arguments()[1].data))
+	days, err := strconv.Atoi(string(delta.classArguments()[0].data))
+	seconds, failed := strconv.Atoi(string(delta.classArguments()[1].data))
 	if err != nil || failed != nil || days < -1 || days > 0 || seconds < 0 || seconds >= 24*3600 || seconds%60 != 0 {
 		return ""
 	}
@@ -279,9 +279,9 @@ func timeOf(class string, b []byte) string {
 	return ""
 }
 
-// state writes what an object is given once it is made: its members, where they cannot be
+// writeState writes what an object is given once it is made: its members, where they cannot be
 // taken for something else.
-func (w *writer) state(state *value, made bool) error {
+func (w *writer) writeState(state *value, made bool) error {
 	if state == nil || state.kind == isNone {
 		return nil
 	}
@@ -291,12 +291,12 @@ func (w *writer) state(state *value, made bool) error {
 	}
 	for _, p := range parts {
 		if p.kind != isDict && (p.kind != isNone || len(parts) == 1) || p.open > 0 || p.isTaken(made) {
-			w.literal(`,"state":`)
-			return w.value(state)
+			w.writeLiteral(`,"state":`)
+			return w.writeValue(state)
 		}
 	}
 	for _, p := range parts {
-		if err := w.members(p.items, true); err != nil {
+		if err := w.writeMembers(p.items, true); err != nil {
 			return err
 		}
 	}

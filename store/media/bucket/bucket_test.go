@@ -420,7 +420,7 @@ func TestLock_oneWrites(t *testing.T) {
 	s := serve(t)
 	s.session(4)
 	at := func() *Source {
-		on, err := connect(t.Context(), Options{Endpoint: s.URL}, "b", "p")
+		on, err := connectSource(t.Context(), Options{Endpoint: s.URL}, "b", "p")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -572,12 +572,12 @@ func TestList(t *testing.T) {
 		s.Put(logPrefix+"messages/"+name, "{}")
 	}
 	s.Put("p/z/last.json", "{}")
-	on, err := connect(t.Context(), Options{Endpoint: s.URL}, "b", "p")
+	on, err := connectSource(t.Context(), Options{Endpoint: s.URL}, "b", "p")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer on.Close()
-	l, err := on.tree.current()
+	l, err := on.tree.currentListing()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,17 +64,17 @@ func (c *counts) read() store.Requests {
 	return store.Requests{List: c.list.Load(), Get: c.get.Load(), Head: c.head.Load(), Put: c.put.Load(), Delete: c.remove.Load(), Again: c.again.Load()}
 }
 
-// dial finds the endpoint, the region and the credentials as the AWS SDK does: variables of
+// newClient finds the endpoint, the region and the credentials as the AWS SDK does: variables of
 // the environment, the files of its profiles, and what the machine is given. endpoint, if it
 // is not "", goes before those.
-func dial(ctx, life context.Context, bucket, endpoint string) (*client, error) {
+func newClient(ctx, life context.Context, bucket, endpoint string) (*client, error) {
 	found, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
 	endpoint = cmp.Or(endpoint, serviceEndpoint(ctx, found))
 	c := &client{
-		http:   &http.Client{Transport: transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http:   &http.Client{Transport: newTransport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		sign:   v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
 		keys:   found.Credentials,
 		region: cmp.Or(found.Region, "us-east-1"), bucket: bucket, life: life,
@@ -88,15 +88,15 @@ func dial(ctx, life context.Context, bucket, endpoint string) (*client, error) {
 		}
 		c.base = url.URL{Scheme: at.Scheme, Host: at.Host, Path: strings.TrimSuffix(at.Path, "/") + "/" + bucket}
 	case strings.Contains(bucket, "."): // no certificate fits its host
-		c.base = url.URL{Scheme: "https", Host: "s3." + c.region + domain(c.region), Path: "/" + bucket}
+		c.base = url.URL{Scheme: "https", Host: "s3." + c.region + regionDomain(c.region), Path: "/" + bucket}
 	default:
-		c.base = url.URL{Scheme: "https", Host: bucket + ".s3." + c.region + domain(c.region)}
+		c.base = url.URL{Scheme: "https", Host: bucket + ".s3." + c.region + regionDomain(c.region)}
 	}
 	return c, nil
 }
 
-// domain returns that of the services of a region.
-func domain(region string) string {
+// regionDomain returns that of the services of a region.
+func regionDomain(region string) string {
 	if strings.HasPrefix(region, "cn-") {
 		return ".amazonaws.com.cn"
 	}
@@ -118,8 +118,8 @@ func serviceEndpoint(ctx context.Context, found aws.Config) string {
 	return aws.ToString(found.BaseEndpoint)
 }
 
-// transport keeps as many connections as there are requests at once.
-func transport() *http.Transport {
+// newTransport keeps as many connections as there are requests at once.
+func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -162,8 +162,8 @@ type answer struct {
 	again bool
 }
 
-// do makes a request until an answer comes. The error is an Error where the server refuses.
-func (c *client) do(ctx context.Context, r request) (answer, error) {
+// doRequest makes a request until an answer comes. The error is an Error where the server refuses.
+func (c *client) doRequest(ctx context.Context, r request) (answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
@@ -171,20 +171,20 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return answer{}, c.explain(&r, c.whyEnded(ctx))
+		return answer{}, c.explainError(&r, c.whyEnded(ctx))
 	}
 	for n := 0; ; n++ {
 		r.count.Add(1)
-		a, err := c.send(ctx, &r)
+		a, err := c.sendOnce(ctx, &r)
 		a.again = n > 0
 		if err == nil {
 			return a, nil
 		}
 		if ended := c.whyEnded(ctx); ended != nil {
-			return a, c.explain(&r, ended)
+			return a, c.explainError(&r, ended)
 		}
-		if n+1 == tries || !passes(err) || c.pause(ctx, n) != nil {
-			return a, c.explain(&r, err)
+		if n+1 == tries || !isTransient(err) || c.pause(ctx, n) != nil {
+			return a, c.explainError(&r, err)
 		}
 		c.made.again.Add(1)
 	}
@@ -198,8 +198,8 @@ func (c *client) whyEnded(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// explain names what a request was about in its error.
-func (c *client) explain(r *request, err error) error {
+// explainError names what a request was about in its error.
+func (c *client) explainError(r *request, err error) error {
 	if answer := (*Error)(nil); errors.As(err, &answer) {
 		return err
 	}
@@ -207,22 +207,22 @@ func (c *client) explain(r *request, err error) error {
 	if at := (*url.Error)(nil); errors.As(err, &at) {
 		err = at.Err
 	}
-	return fmt.Errorf("%s %s: %w", r.op, c.address(r.key), err)
+	return fmt.Errorf("%s %s: %w", r.op, c.addressOf(r.key), err)
 }
 
-// address returns that of a key, for people.
-func (c *client) address(key string) string { return "s3://" + c.bucket + "/" + key }
+// addressOf returns that of a key, for people.
+func (c *client) addressOf(key string) string { return "s3://" + c.bucket + "/" + key }
 
-// passes reports whether a request may succeed when it is made again.
-func passes(err error) bool {
+// isTransient reports whether a request may succeed when it is made again.
+func isTransient(err error) bool {
 	if answer := (*Error)(nil); errors.As(err, &answer) {
 		return answer.Status >= 500 && answer.Status != http.StatusNotImplemented || answer.Status == http.StatusTooManyRequests || answer.Code == "RequestTimeout"
 	}
 	return !errors.Is(err, ErrCredentials) && !errors.Is(err, disk.ErrTooLarge)
 }
 
-// send makes a request.
-func (c *client) send(ctx context.Context, r *request) (a answer, err error) {
+// sendOnce makes a request.
+func (c *client) sendOnce(ctx context.Context, r *request) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	keys, err := c.keys.Retrieve(ctx)
@@ -233,7 +233,7 @@ func (c *client) send(ctx context.Context, r *request) (a answer, err error) {
 	at.RawPath = escapePath(at.Path) + "/" + escapePath(r.key)
 	at.Path += "/" + r.key
 	at.RawQuery = strings.ReplaceAll(r.query.Encode(), "+", "%20")
-	asked, err := http.NewRequestWithContext(ctx, method(r.op), at.String(), bytes.NewReader(r.body))
+	asked, err := http.NewRequestWithContext(ctx, httpMethod(r.op), at.String(), bytes.NewReader(r.body))
 	if err != nil {
 		return a, err
 	}
@@ -264,7 +264,7 @@ func (c *client) send(ctx context.Context, r *request) (a answer, err error) {
 	a.body, err = io.ReadAll(io.LimitReader(got.Body, most+1))
 	switch {
 	case got.StatusCode >= 300:
-		return a, c.refusal(r, got, a.body)
+		return a, c.answerError(r, got, a.body)
 	case err != nil:
 		return a, err
 	case int64(len(a.body)) > most:
@@ -275,16 +275,16 @@ func (c *client) send(ctx context.Context, r *request) (a answer, err error) {
 	return a, nil
 }
 
-// method returns the one of HTTP for a request.
-func method(op string) string {
+// httpMethod returns the one of HTTP for a request.
+func httpMethod(op string) string {
 	if op == "LIST" {
 		return http.MethodGet
 	}
 	return op
 }
 
-// refusal returns the error of an answer.
-func (c *client) refusal(r *request, got *http.Response, body []byte) error {
+// answerError returns the error of an answer.
+func (c *client) answerError(r *request, got *http.Response, body []byte) error {
 	said := struct{ Code, Message, Region string }{}
 	_ = xml.Unmarshal(body, &said) // some answers have none
 	at := r.key
@@ -292,7 +292,7 @@ func (c *client) refusal(r *request, got *http.Response, body []byte) error {
 		at = r.query.Get("prefix")
 	}
 	return &Error{
-		Op: r.op, Address: c.address(at), Status: got.StatusCode, Code: said.Code, Message: said.Message,
+		Op: r.op, Address: c.addressOf(at), Status: got.StatusCode, Code: said.Code, Message: said.Message,
 		Region: cmp.Or(got.Header.Get("X-Amz-Bucket-Region"), said.Region),
 	}
 }
@@ -326,54 +326,54 @@ func headOf(h http.Header) object {
 	return o
 }
 
-// get reads an object, if its ETag is still that; "" for any.
-func (c *client) get(ctx context.Context, key, tag string) ([]byte, http.Header, error) {
+// getObject reads an object, if its ETag is still that; "" for any.
+func (c *client) getObject(ctx context.Context, key, tag string) ([]byte, http.Header, error) {
 	r := request{op: "GET", key: key, head: http.Header{}, count: &c.made.get, most: disk.MaxSize}
 	if tag != "" {
 		r.head.Set("If-Match", tag)
 	}
-	a, err := c.do(ctx, r)
+	a, err := c.doRequest(ctx, r)
 	return a.body, a.head, err
 }
 
-// part reads bytes of an object, if its ETag is still that.
-func (c *client) part(ctx context.Context, key, tag string, from, to int64) ([]byte, error) {
+// getPart reads bytes of an object, if its ETag is still that.
+func (c *client) getPart(ctx context.Context, key, tag string, from, to int64) ([]byte, error) {
 	r := request{op: "GET", key: key, head: http.Header{}, count: &c.made.get, most: to - from}
 	r.head.Set("If-Match", tag)
 	r.head.Set("Range", fmt.Sprintf("bytes=%d-%d", from, to-1))
-	a, err := c.do(ctx, r)
+	a, err := c.doRequest(ctx, r)
 	if err == nil && int64(len(a.body)) != to-from {
-		err = c.explain(&r, io.ErrUnexpectedEOF)
+		err = c.explainError(&r, io.ErrUnexpectedEOF)
 	}
 	return a.body, err
 }
 
-// look looks at an object.
-func (c *client) look(ctx context.Context, key string) (object, http.Header, error) {
-	a, err := c.do(ctx, request{op: "HEAD", key: key, count: &c.made.head})
+// headObject looks at an object.
+func (c *client) headObject(ctx context.Context, key string) (object, http.Header, error) {
+	a, err := c.doRequest(ctx, request{op: "HEAD", key: key, count: &c.made.head})
 	return headOf(a.head), a.head, err
 }
 
-// put writes an object where its name is free, or where it has the ETag still. The error is
+// putObject writes an object where its name is free, or where it has the ETag still. The error is
 // disk.ErrChanged where that is not so. A put that was made twice, because no answer came of
 // the first, may find its own work: that is looked at.
-func (c *client) put(ctx context.Context, key, tag string, body []byte, head http.Header) (string, error) {
+func (c *client) putObject(ctx context.Context, key, tag string, body []byte, head http.Header) (string, error) {
 	r := request{op: "PUT", key: key, head: head.Clone(), body: body, count: &c.made.put}
 	if r.head == nil {
 		r.head = http.Header{}
 	}
-	condition(r.head, tag)
-	a, err := c.do(ctx, r)
+	setCondition(r.head, tag)
+	a, err := c.doRequest(ctx, r)
 	if a.again && errors.Is(err, disk.ErrChanged) || a.again && tag != "" && hasStatus(err, http.StatusNotFound) {
-		if now, h, failed := c.get(ctx, key, ""); failed == nil && bytes.Equal(now, body) {
+		if now, h, failed := c.getObject(ctx, key, ""); failed == nil && bytes.Equal(now, body) {
 			return h.Get("Etag"), nil
 		}
 	}
 	return a.head.Get("Etag"), err
 }
 
-// condition has a request refused where the name is not free, or has not the ETag.
-func condition(h http.Header, tag string) {
+// setCondition has a request refused where the name is not free, or has not the ETag.
+func setCondition(h http.Header, tag string) {
 	if tag == "" {
 		h.Set("If-None-Match", "*")
 		return
@@ -381,14 +381,14 @@ func condition(h http.Header, tag string) {
 	h.Set("If-Match", tag)
 }
 
-// remove deletes an object that has the ETag still. The error is disk.ErrChanged where it has
+// removeObject deletes an object that has the ETag still. The error is disk.ErrChanged where it has
 // not. One that is gone after a request that was made twice was taken by the first.
-func (c *client) remove(ctx context.Context, key, tag string) error {
+func (c *client) removeObject(ctx context.Context, key, tag string) error {
 	r := request{op: "DELETE", key: key, head: http.Header{}, count: &c.made.remove}
-	condition(r.head, tag)
-	a, err := c.do(ctx, r)
+	setCondition(r.head, tag)
+	a, err := c.doRequest(ctx, r)
 	if a.again && (hasStatus(err, http.StatusNotFound) || errors.Is(err, disk.ErrChanged)) {
-		if _, _, gone := c.look(ctx, key); hasStatus(gone, http.StatusNotFound) {
+		if _, _, gone := c.headObject(ctx, key); hasStatus(gone, http.StatusNotFound) {
 			return nil
 		}
 	}

@@ -79,11 +79,11 @@ func (i *info) Sys() any { return nil }
 
 func (d *bucketDisk) ctx() context.Context { return d.c.life }
 
-// key returns that of a name.
-func (d *bucketDisk) key(name string) string { return d.t.key(name) }
+// keyOf returns that of a name.
+func (d *bucketDisk) keyOf(name string) string { return d.t.keyOf(name) }
 
-// fail names the file of an error.
-func fail(op, name string, err error) error {
+// namedError names the file of an error.
+func namedError(op, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -96,29 +96,29 @@ func fail(op, name string, err error) error {
 // Lstat implements disk.Disk.
 func (d *bucketDisk) Lstat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
-		return nil, fail("lstat", name, fs.ErrInvalid)
+		return nil, namedError("lstat", name, fs.ErrInvalid)
 	}
 	if name == "." {
 		return &info{name: name, folder: true}, nil
 	}
-	o, _, err := d.c.look(d.ctx(), d.key(name))
+	o, _, err := d.c.headObject(d.ctx(), d.keyOf(name))
 	if hasStatus(err, http.StatusNotFound) {
-		return d.folder(name)
+		return d.statFolder(name)
 	}
 	if err != nil {
-		return nil, fail("lstat", name, err)
+		return nil, namedError("lstat", name, err)
 	}
 	return &info{name: name, object: o}, nil
 }
 
-// folder looks at a folder, which is there if anything is in it.
-func (d *bucketDisk) folder(name string) (fs.FileInfo, error) {
-	l, err := d.c.listPage(d.ctx(), span{prefix: d.key(name) + "/"}, "", "", 1)
+// statFolder looks at a folder, which is there if anything is in it.
+func (d *bucketDisk) statFolder(name string) (fs.FileInfo, error) {
+	l, err := d.c.listPage(d.ctx(), span{prefix: d.keyOf(name) + "/"}, "", "", 1)
 	if err == nil && len(l.Contents) == 0 {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return nil, fail("lstat", name, err)
+		return nil, namedError("lstat", name, err)
 	}
 	return &info{name: name, folder: true}, nil
 }
@@ -132,13 +132,13 @@ func (d *bucketDisk) SameFile(a, b fs.FileInfo) bool {
 
 // Names implements disk.Disk.
 func (d *bucketDisk) Names(dir string) ([]string, error) {
-	prefix := d.key(dir) + "/"
+	prefix := d.keyOf(dir) + "/"
 	if prefix == "./" {
 		prefix = ""
 	}
 	all := newFound()
-	if err := d.c.list(d.ctx(), prefix, "/", all); err != nil {
-		return nil, fail("names", dir, err)
+	if err := d.c.listPrefix(d.ctx(), prefix, "/", all); err != nil {
+		return nil, namedError("names", dir, err)
 	}
 	var names []string
 	for key := range all.objects {
@@ -149,7 +149,7 @@ func (d *bucketDisk) Names(dir string) ([]string, error) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !fs.ValidPath(name) })
 	if len(names) == 0 && len(all.objects) == 0 {
-		return nil, fail("names", dir, fs.ErrNotExist)
+		return nil, namedError("names", dir, fs.ErrNotExist)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
@@ -164,26 +164,26 @@ func (d *bucketDisk) Read(name string) ([]byte, error) {
 // Load implements disk.Disk.
 func (d *bucketDisk) Load(name string, buf []byte) ([]byte, fs.FileInfo, error) {
 	if name == "." || !fs.ValidPath(name) {
-		return buf[:0], nil, fail("load", name, disk.ErrNotRegular)
+		return buf[:0], nil, namedError("load", name, disk.ErrNotRegular)
 	}
-	data, head, err := d.c.get(d.ctx(), d.key(name), "")
+	data, head, err := d.c.getObject(d.ctx(), d.keyOf(name), "")
 	if hasStatus(err, http.StatusNotFound) {
-		if _, failed := d.folder(name); failed == nil {
+		if _, failed := d.statFolder(name); failed == nil {
 			err = disk.ErrNotRegular
 		} else if !errors.Is(failed, fs.ErrNotExist) {
 			err = failed
 		}
 	}
 	if err != nil {
-		return buf[:0], nil, fail("load", name, err)
+		return buf[:0], nil, namedError("load", name, err)
 	}
 	o := headOf(head)
 	o.size = int64(len(data))
 	return data, &info{name: name, object: o}, nil
 }
 
-// writing returns why nothing may be written now, and has the tree look again.
-func (d *bucketDisk) writing() error {
+// checkWritable returns why nothing may be written now, and has the tree look again.
+func (d *bucketDisk) checkWritable() error {
 	d.t.Fresh()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +195,7 @@ func (d *bucketDisk) writing() error {
 
 // Create implements disk.Disk.
 func (d *bucketDisk) Create(name string, data []byte, _ fs.FileMode) error {
-	return d.make("create", name, data, http.Header{"Content-Type": {contentType(data)}})
+	return d.makeFile("create", name, data, http.Header{"Content-Type": {contentType(data)}})
 }
 
 // contentType returns the type of a new content: the type that Strands' SDK puts, for JSON.
@@ -206,38 +206,38 @@ func contentType(data []byte) string {
 	return "application/octet-stream"
 }
 
-// make puts a file where its name is free.
-func (d *bucketDisk) make(op, name string, data []byte, head http.Header) error {
-	err := d.writing()
+// makeFile puts a file where its name is free.
+func (d *bucketDisk) makeFile(op, name string, data []byte, head http.Header) error {
+	err := d.checkWritable()
 	if err == nil {
-		_, err = d.c.put(d.ctx(), d.key(name), "", data, head)
+		_, err = d.c.putObject(d.ctx(), d.keyOf(name), "", data, head)
 	}
 	if errors.Is(err, disk.ErrChanged) {
 		err = fs.ErrExist
 	}
-	return fail(op, name, err)
+	return namedError(op, name, err)
 }
 
 // Append implements disk.Disk: the file is put anew with the bytes behind what it has.
 func (d *bucketDisk) Append(name string, data []byte) error {
-	if err := d.writing(); err != nil {
-		return fail("append", name, err)
+	if err := d.checkWritable(); err != nil {
+		return namedError("append", name, err)
 	}
 	d.mu.Lock()
 	before := d.tail
 	d.tail = nil
 	d.mu.Unlock()
 	if before == nil || before.name != name {
-		old, head, err := d.c.get(d.ctx(), d.key(name), "")
+		old, head, err := d.c.getObject(d.ctx(), d.keyOf(name), "")
 		if err != nil {
-			return fail("append", name, err)
+			return namedError("append", name, err)
 		}
 		before = &tail{name, head.Get("Etag"), old, keptHead(head)}
 	}
 	now := slices.Concat(before.data, data)
-	tag, err := d.c.put(d.ctx(), d.key(name), before.tag, now, before.head)
+	tag, err := d.c.putObject(d.ctx(), d.keyOf(name), before.tag, now, before.head)
 	if err != nil {
-		return fail("append", name, err)
+		return namedError("append", name, err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -264,11 +264,11 @@ func keptHead(h http.Header) http.Header {
 
 // Copy implements disk.Disk.
 func (d *bucketDisk) Copy(old, new string, _ fs.FileMode) error {
-	data, head, err := d.c.get(d.ctx(), d.key(old), "")
+	data, head, err := d.c.getObject(d.ctx(), d.keyOf(old), "")
 	if err != nil {
-		return fail("copy", old, err)
+		return namedError("copy", old, err)
 	}
-	return d.make("copy", new, data, keptHead(head))
+	return d.makeFile("copy", new, data, keptHead(head))
 }
 
 // Flush implements disk.Disk: what was answered is durable.
@@ -284,14 +284,14 @@ func (d *bucketDisk) Rename(old, new string) error {
 
 // Place implements disk.Disk, as a copy and a deletion.
 func (d *bucketDisk) Place(old, new string) error {
-	data, head, err := d.c.get(d.ctx(), d.key(old), "")
+	data, head, err := d.c.getObject(d.ctx(), d.keyOf(old), "")
 	if err != nil {
-		return fail("place", old, err)
+		return namedError("place", old, err)
 	}
-	if err := d.make("place", new, data, keptHead(head)); err != nil {
+	if err := d.makeFile("place", new, data, keptHead(head)); err != nil {
 		return err
 	}
-	return fail("place", old, d.c.remove(d.ctx(), d.key(old), head.Get("Etag")))
+	return namedError("place", old, d.c.removeObject(d.ctx(), d.keyOf(old), head.Get("Etag")))
 }
 
 // Exchange implements disk.Disk. It is not needed of a Turner.
@@ -304,66 +304,66 @@ func (d *bucketDisk) Mkdir(string, fs.FileMode) error { return nil }
 
 // Remove implements disk.Disk. A folder goes with the last file in it.
 func (d *bucketDisk) Remove(name string) error {
-	if err := d.writing(); err != nil {
-		return fail("remove", name, err)
+	if err := d.checkWritable(); err != nil {
+		return namedError("remove", name, err)
 	}
-	o, _, err := d.c.look(d.ctx(), d.key(name))
+	o, _, err := d.c.headObject(d.ctx(), d.keyOf(name))
 	if hasStatus(err, http.StatusNotFound) {
-		_, err := d.folder(name)
+		_, err := d.statFolder(name)
 		return err
 	}
 	if err == nil {
-		err = d.c.remove(d.ctx(), d.key(name), o.tag)
+		err = d.c.removeObject(d.ctx(), d.keyOf(name), o.tag)
 	}
-	return fail("remove", name, err)
+	return namedError("remove", name, err)
 }
 
 // Keep implements disk.Turner.
 func (d *bucketDisk) Keep(name string, was fs.FileInfo, as string) error {
-	if err := d.writing(); err != nil {
-		return fail("keep", name, err)
+	if err := d.checkWritable(); err != nil {
+		return namedError("keep", name, err)
 	}
 	seen, ok := was.(*info)
 	if !ok {
-		return fail("keep", name, fs.ErrInvalid)
+		return namedError("keep", name, fs.ErrInvalid)
 	}
-	r := request{op: "PUT", key: d.key(as), head: http.Header{}, count: &d.c.made.put}
-	r.head.Set("X-Amz-Copy-Source", "/"+d.c.bucket+"/"+escapePath(d.key(name)))
+	r := request{op: "PUT", key: d.keyOf(as), head: http.Header{}, count: &d.c.made.put}
+	r.head.Set("X-Amz-Copy-Source", "/"+d.c.bucket+"/"+escapePath(d.keyOf(name)))
 	r.head.Set("X-Amz-Copy-Source-If-Match", seen.tag)
-	a, err := d.c.do(d.ctx(), r)
+	a, err := d.c.doRequest(d.ctx(), r)
 	if err == nil && !bytes.Contains(a.body, []byte("<ETag>")) { // it may have failed after it said 200
-		err = d.c.explain(&r, errors.New("the server does not say that it copied the object"))
+		err = d.c.explainError(&r, errors.New("the server does not say that it copied the object"))
 	}
-	return fail("keep", name, err)
+	return namedError("keep", name, err)
 }
 
 // Turn implements disk.Turner.
 func (d *bucketDisk) Turn(name string, was fs.FileInfo, from string) error {
-	if err := d.writing(); err != nil {
-		return fail("turn", name, err)
+	if err := d.checkWritable(); err != nil {
+		return namedError("turn", name, err)
 	}
 	seen, there := was.(*info)
 	if from == "" {
 		if !there {
-			return fail("turn", name, fs.ErrInvalid)
+			return namedError("turn", name, fs.ErrInvalid)
 		}
-		err := d.c.remove(d.ctx(), d.key(name), seen.tag)
+		err := d.c.removeObject(d.ctx(), d.keyOf(name), seen.tag)
 		return d.turnError(name, err)
 	}
-	data, head, err := d.c.get(d.ctx(), d.key(from), "")
+	data, head, err := d.c.getObject(d.ctx(), d.keyOf(from), "")
 	if err != nil {
-		return fail("turn", from, err)
+		return namedError("turn", from, err)
 	}
 	tag, as := "", keptHead(head)
 	if there {
 		tag = seen.tag
-		_, now, err := d.c.look(d.ctx(), d.key(name))
+		_, now, err := d.c.headObject(d.ctx(), d.keyOf(name))
 		if err != nil {
 			return d.turnError(name, err)
 		}
 		as = keptHead(now)
 	}
-	_, err = d.c.put(d.ctx(), d.key(name), tag, data, as)
+	_, err = d.c.putObject(d.ctx(), d.keyOf(name), tag, data, as)
 	return d.turnError(name, err)
 }
 
@@ -372,7 +372,7 @@ func (d *bucketDisk) turnError(name string, err error) error {
 	if hasStatus(err, http.StatusNotFound) {
 		err = disk.ErrChanged
 	}
-	return fail("turn", name, err)
+	return namedError("turn", name, err)
 }
 
 // Width implements disk.Turner.

@@ -59,7 +59,7 @@ func BenchmarkFirstScreen(b *testing.B) {
 func measure(t testing.TB, s *server, rows int) (base, first time.Duration) {
 	t.Helper()
 	ctx := t.Context()
-	on, err := connect(ctx, Options{Endpoint: s.URL}, "b", "p")
+	on, err := connectSource(ctx, Options{Endpoint: s.URL}, "b", "p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func measure(t testing.TB, s *server, rows int) (base, first time.Duration) {
 	}
 	done := make(chan error)
 	for i := range rows {
-		go func() { _, _, err := on.tree.c.get(ctx, l.Contents[10+i].Key, ""); done <- err }()
+		go func() { _, _, err := on.tree.c.getObject(ctx, l.Contents[10+i].Key, ""); done <- err }()
 	}
 	for range rows {
 		if err := <-done; err != nil {
@@ -138,13 +138,13 @@ func TestWhole(t *testing.T) {
 		t.Errorf("a state then takes %d reads, and %d requests for a listing", again, lookedAgain)
 	}
 	begun = time.Now()
-	on, err := connect(t.Context(), Options{Endpoint: s.URL}, "b", "p")
+	on, err := connectSource(t.Context(), Options{Endpoint: s.URL}, "b", "p")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer on.Close()
 	for i := range 20 {
-		if _, _, err := on.tree.c.get(t.Context(), logPrefix+"messages/message_"+strconv.Itoa(i)+".json", ""); err != nil {
+		if _, _, err := on.tree.c.getObject(t.Context(), logPrefix+"messages/message_"+strconv.Itoa(i)+".json", ""); err != nil {
 			t.Fatal(err)
 		}
 	}

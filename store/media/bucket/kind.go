@@ -43,7 +43,9 @@ type Options struct {
 func Kind(o Options, formats ...tree.Opener) store.Kind {
 	return store.Kind{
 		Name: scheme, Schemes: []string{scheme},
-		Open: func(ctx context.Context, address string) (store.Store, error) { return open(ctx, o, formats, address) },
+		Open: func(ctx context.Context, address string) (store.Store, error) {
+			return openStore(ctx, o, formats, address)
+		},
 		At: func(endpoint string) store.Kind {
 			o := o
 			o.Endpoint = endpoint
@@ -56,8 +58,8 @@ func Kind(o Options, formats ...tree.Opener) store.Kind {
 var errCredentials = errors.New("an address of a bucket has no credentials in it: set AWS_PROFILE, or AWS_ACCESS_KEY_ID " +
 	"and AWS_SECRET_ACCESS_KEY, and write s3://bucket/prefix")
 
-// parse takes an address apart: s3://bucket/prefix.
-func parse(address string) (bucket, prefix string, err error) {
+// parseAddress takes an address apart: s3://bucket/prefix.
+func parseAddress(address string) (bucket, prefix string, err error) {
 	address = strings.TrimPrefix(address, scheme+":")
 	rest, ok := strings.CutPrefix(address, "//")
 	bucket, prefix, _ = strings.Cut(rest, "/")
@@ -71,13 +73,13 @@ func parse(address string) (bucket, prefix string, err error) {
 	return bucket, prefix, nil
 }
 
-// open opens the store at an address.
-func open(ctx context.Context, o Options, formats []tree.Opener, address string) (_ store.Store, err error) {
-	bucket, prefix, err := parse(address)
+// openStore opens the store at an address.
+func openStore(ctx context.Context, o Options, formats []tree.Opener, address string) (_ store.Store, err error) {
+	bucket, prefix, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	on, err := connect(ctx, o, bucket, prefix)
+	on, err := connectSource(ctx, o, bucket, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", address, err)
 	}
@@ -88,7 +90,7 @@ func open(ctx context.Context, o Options, formats []tree.Opener, address string)
 		}
 	}()
 	stop := context.AfterFunc(ctx, func() { on.end(context.Cause(ctx)) })
-	if err := on.find(ctx); err != nil {
+	if err := on.findObjects(ctx); err != nil {
 		return nil, fmt.Errorf("open %s: %w", address, err)
 	}
 	var tried, missing []string
@@ -110,7 +112,7 @@ func open(ctx context.Context, o Options, formats []tree.Opener, address string)
 			missing = append(missing, "\n"+f.Kind+": "+why)
 		}
 	}
-	if err := on.alien(ctx); err != nil {
+	if err := on.alienError(ctx); err != nil {
 		return nil, fmt.Errorf("open %s: %w: %w", address, store.ErrUnrecognised, err)
 	}
 	return nil, fmt.Errorf("open %s: %w (tried %s)%s", address, store.ErrUnrecognised, strings.Join(tried, ", "), strings.Join(missing, ""))
@@ -119,40 +121,40 @@ func open(ctx context.Context, o Options, formats []tree.Opener, address string)
 // errEmpty: nothing is listed.
 var errEmpty = errors.New("nothing is below that prefix: look at its name, and at --endpoint")
 
-// find looks for objects below the address, or an object of that very name.
-func (s *Source) find(ctx context.Context) error {
-	l, err := s.tree.current()
+// findObjects looks for objects below the address, or an object of that very name.
+func (s *Source) findObjects(ctx context.Context) error {
+	l, err := s.tree.currentListing()
 	if err != nil || len(l.objects) > 0 {
 		return err
 	}
 	if s.tree.at == "" {
 		return fmt.Errorf("%w: %w", store.ErrUnrecognised, errEmpty)
 	}
-	_, _, err = s.tree.c.look(ctx, s.tree.at)
+	_, _, err = s.tree.c.headObject(ctx, s.tree.at)
 	if hasStatus(err, http.StatusNotFound) {
 		return fmt.Errorf("%w: %w", store.ErrUnrecognised, errEmpty)
 	}
-	s.tree.instead(s.tree.at)
+	s.tree.listInstead(s.tree.at)
 	return err
 }
 
 // mostAlien bounds the objects that are searched for formats not opened here.
 const mostAlien = 8
 
-// alien returns an error that names the content of a prefix that no format opens, and a remedy;
+// alienError returns an error that names the content of a prefix that no format opens, and a remedy;
 // nil if that is not known.
-func (s *Source) alien(ctx context.Context) error {
-	l, err := s.tree.current()
+func (s *Source) alienError(ctx context.Context) error {
+	l, err := s.tree.currentListing()
 	if err != nil {
 		return err
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(l.objects)), func(name string) bool { return !slices.Contains(databases, path.Ext(name)) })
 	for _, name := range names[:min(len(names), mostAlien)] {
 		if s.isDatabase(ctx, name, l.objects[name]) {
-			return &DiskOnlyError{s.tree.c.address(name), "a SQLite database"}
+			return &DiskOnlyError{s.tree.c.addressOf(name), "a SQLite database"}
 		}
 	}
-	if at := l.stamp(s.tree.at); at.Kind == files.Regular {
+	if at := l.stampOf(s.tree.at); at.Kind == files.Regular {
 		return &DiskOnlyError{s.Name(), "one object of no format that is opened there"}
 	}
 	return nil
@@ -162,7 +164,7 @@ func (s *Source) isDatabase(ctx context.Context, key string, o object) bool {
 	if o.size < int64(len(sqliteHead)) {
 		return false
 	}
-	head, err := s.tree.c.part(ctx, key, o.tag, 0, int64(len(sqliteHead)))
+	head, err := s.tree.c.getPart(ctx, key, o.tag, 0, int64(len(sqliteHead)))
 	return err == nil && string(head) == sqliteHead
 }
 
@@ -181,10 +183,10 @@ type Source struct {
 
 var _ tree.Source = (*Source)(nil)
 
-// connect prepares requests for the objects below a prefix.
-func connect(ctx context.Context, o Options, bucket, prefix string) (*Source, error) {
+// connectSource prepares requests for the objects below a prefix.
+func connectSource(ctx context.Context, o Options, bucket, prefix string) (*Source, error) {
 	life, end := context.WithCancelCause(context.Background())
-	c, err := dial(ctx, life, bucket, o.Endpoint)
+	c, err := newClient(ctx, life, bucket, o.Endpoint)
 	if err != nil {
 		end(err)
 		return nil, err
@@ -192,7 +194,7 @@ func connect(ctx context.Context, o Options, bucket, prefix string) (*Source, er
 	if o.pause != nil {
 		c.pause = o.pause
 	}
-	k := &keys{c: c, parts: []string{within(prefix)}}
+	k := &keys{c: c, parts: []string{folderPrefix(prefix)}}
 	return newSource(Tree{k, prefix}, end, o), nil
 }
 
@@ -200,8 +202,8 @@ func newSource(t Tree, end context.CancelCauseFunc, o Options) *Source {
 	return &Source{t, &bucketDisk{c: t.c, t: t, lease: cmp.Or(o.Lease, leaseTime)}, end, o}
 }
 
-// within returns the prefix of the keys in a folder.
-func within(at string) string {
+// folderPrefix returns the prefix of the keys in a folder.
+func folderPrefix(at string) string {
 	if at == "" {
 		return ""
 	}
@@ -221,7 +223,7 @@ func (s *Source) At(way string) (tree.Source, bool) {
 }
 
 // Name implements tree.Source.
-func (s *Source) Name() string { return strings.TrimSuffix(s.tree.c.address(s.tree.at), "/") }
+func (s *Source) Name() string { return strings.TrimSuffix(s.tree.c.addressOf(s.tree.at), "/") }
 
 // Server implements tree.Source.
 func (s *Source) Server() (bucket, prefix, endpoint string) {
@@ -261,7 +263,7 @@ const everyTime = 2 * time.Second
 
 // Watch implements tree.Source: the names are listed again from time to time.
 func (s *Source) Watch(ctx context.Context) (<-chan struct{}, error) {
-	if _, err := s.tree.current(); err != nil {
+	if _, err := s.tree.currentListing(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -270,7 +272,7 @@ func (s *Source) Watch(ctx context.Context) (<-chan struct{}, error) {
 		defer close(changed)
 		defer cancel()
 		defer context.AfterFunc(s.tree.c.life, cancel)()
-		s.tree.follow(ctx, cmp.Or(s.o.Every, everyTime), func() {
+		s.tree.followChanges(ctx, cmp.Or(s.o.Every, everyTime), func() {
 			select {
 			case changed <- struct{}{}:
 			default:

@@ -60,11 +60,11 @@ func newFound() *found { return &found{objects: map[string]object{}, folders: ma
 // span is a range of the keys of a prefix: the keys behind after, up to and with upTo; "" for all.
 type span struct{ prefix, after, upTo string }
 
-// list lists a prefix. Where a page is full of the names of one folder, as it is in a long
+// listPrefix lists a prefix. Where a page is full of the names of one folder, as it is in a long
 // log, the rest of that folder is listed in parts at once: keys come in the order of their
 // bytes, so a part is what lies between two of them, whatever names there are. delimiter is
 // "/" for the names of one folder, "" for all that is below.
-func (c *client) list(ctx context.Context, prefix, delimiter string, into *found) error {
+func (c *client) listPrefix(ctx context.Context, prefix, delimiter string, into *found) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var parts sync.WaitGroup
@@ -75,14 +75,14 @@ func (c *client) list(ctx context.Context, prefix, delimiter string, into *found
 			if err != nil {
 				return err
 			}
-			last, full := into.take(s, l)
+			last, full := into.takePage(s, l)
 			switch {
 			case into.size() > mostNames:
-				return fmt.Errorf("list %s: %w", c.address(prefix), ErrTooMany)
+				return fmt.Errorf("list %s: %w", c.addressOf(prefix), ErrTooMany)
 			case !l.IsTruncated, s.upTo != "" && last > s.upTo:
 				return nil
 			case s.upTo == "" && full != "":
-				for _, part := range spans(s.prefix, full, last, common(l, full)) {
+				for _, part := range followingSpans(s.prefix, full, last, commonPrefix(l, full)) {
 					parts.Go(func() {
 						if err := walk(part); err != nil {
 							cancel(err)
@@ -105,9 +105,9 @@ func (c *client) list(ctx context.Context, prefix, delimiter string, into *found
 	return err
 }
 
-// take takes in a page, and returns its last key, and the folder that all of it is in, with a
+// takePage takes in a page, and returns its last key, and the folder that all of it is in, with a
 // slash, if it is one.
-func (f *found) take(s span, l *listed) (last, full string) {
+func (f *found) takePage(s span, l *listed) (last, full string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pages++
@@ -146,8 +146,8 @@ func (f *found) size() int {
 	return len(f.objects) + len(f.folders)
 }
 
-// common returns the prefix that the names of a page in a folder share, without digits at its end.
-func common(l *listed, dir string) string {
+// commonPrefix returns the prefix that the names of a page in a folder share, without digits at its end.
+func commonPrefix(l *listed, dir string) string {
 	begin, some := "", false
 	for i := range l.Contents {
 		name, in := strings.CutPrefix(l.Contents[i].Key, dir)
@@ -167,9 +167,9 @@ func common(l *listed, dir string) string {
 // behind is greater than any name that begins as what stands before it.
 const behind = "\U0010FFFF"
 
-// spans parts what follows a key: the names of a folder by the digits that follow what they
+// followingSpans parts what follows a key: the names of a folder by the digits that follow what they
 // have in common, and what comes after the folder.
-func spans(prefix, dir, last, begin string) (list []span) {
+func followingSpans(prefix, dir, last, begin string) (list []span) {
 	s := span{prefix, last, ""}
 	for digit := range 20 {
 		to := dir + begin + strconv.Itoa(digit/2)
@@ -203,7 +203,7 @@ func (c *client) listPage(ctx context.Context, s span, delimiter, token string, 
 		query.Set("start-after", s.after)
 	}
 	r := request{op: "LIST", query: query, count: &c.made.list}
-	a, err := c.do(ctx, r)
+	a, err := c.doRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -211,21 +211,21 @@ func (c *client) listPage(ctx context.Context, s span, delimiter, token string, 
 	if !ok {
 		l = &listed{}
 		if err := xml.Unmarshal(a.body, l); err != nil {
-			return nil, c.explain(&r, fmt.Errorf("the answer is no list of objects: %w", err))
+			return nil, c.explainError(&r, fmt.Errorf("the answer is no list of objects: %w", err))
 		}
 	}
 	for i := range l.Contents {
 		if l.Contents[i].Key, err = url.QueryUnescape(l.Contents[i].Key); err != nil {
-			return nil, c.explain(&r, err)
+			return nil, c.explainError(&r, err)
 		}
 	}
 	for i := range l.CommonPrefixes {
 		if l.CommonPrefixes[i].Prefix, err = url.QueryUnescape(l.CommonPrefixes[i].Prefix); err != nil {
-			return nil, c.explain(&r, err)
+			return nil, c.explainError(&r, err)
 		}
 	}
 	if l.IsTruncated && l.NextContinuationToken == "" {
-		return nil, c.explain(&r, errors.New("the server lists some names, and does not say how to ask for the others"))
+		return nil, c.explainError(&r, errors.New("the server lists some names, and does not say how to ask for the others"))
 	}
 	return l, nil
 }
@@ -244,7 +244,7 @@ func scanList(data []byte) (l *listed, ok bool) {
 		item, rest, closed := bytes.Cut(data[at:], []byte("</Contents>"))
 		var o listedObject
 		var size, modified string
-		if !closed || !element(item, "Key", &o.Key) || !element(item, "ETag", &o.ETag) || !element(item, "Size", &size) || !element(item, "LastModified", &modified) {
+		if !closed || !findElement(item, "Key", &o.Key) || !findElement(item, "ETag", &o.ETag) || !findElement(item, "Size", &size) || !findElement(item, "LastModified", &modified) {
 			return nil, false
 		}
 		var err, failed error
@@ -265,26 +265,26 @@ func scanList(data []byte) (l *listed, ok bool) {
 	// What is told of the list stands before the objects or behind them, and prefixes do.
 	around := slices.Concat(head, data)
 	var truncated string
-	if !element(around, "IsTruncated", &truncated) {
+	if !findElement(around, "IsTruncated", &truncated) {
 		return nil, false
 	}
 	l.IsTruncated = truncated == "true"
-	element(around, "NextContinuationToken", &l.NextContinuationToken)
+	findElement(around, "NextContinuationToken", &l.NextContinuationToken)
 	for {
 		_, rest, more := bytes.Cut(around, []byte("<CommonPrefixes>"))
 		if !more {
 			return l, true
 		}
 		var p listedPrefix
-		if !element(rest, "Prefix", &p.Prefix) {
+		if !findElement(rest, "Prefix", &p.Prefix) {
 			return nil, false
 		}
 		l.CommonPrefixes, around = append(l.CommonPrefixes, p), rest
 	}
 }
 
-// element finds the text of an element, and reports whether there is one.
-func element(data []byte, name string, text *string) bool {
+// findElement finds the text of an element, and reports whether there is one.
+func findElement(data []byte, name string, text *string) bool {
 	at := bytes.Index(data, []byte("<"+name+">"))
 	if at < 0 {
 		return false
@@ -316,8 +316,8 @@ type listedFolder struct {
 	sum    uint64
 }
 
-// stamp returns that of the folder: another one where a name came or went.
-func (f *listedFolder) stamp() tree.Stamp {
+// folderStamp returns that of the folder: another one where a name came or went.
+func (f *listedFolder) folderStamp() tree.Stamp {
 	at := files.TaggedStamp(0, f.newest, fmt.Sprint(len(f.names), f.sum))
 	at.Kind = files.Directory
 	return tree.Stamp{Stamp: at}
@@ -337,7 +337,7 @@ func treeOf(f *found) *listing {
 			continue
 		}
 		l.objects[name] = o
-		in := l.add(name)
+		in := l.addName(name)
 		if o.modified.After(in.newest) {
 			in.newest = o.modified
 		}
@@ -345,8 +345,8 @@ func treeOf(f *found) *listing {
 	return l
 }
 
-// add adds a name to its folder, and returns that.
-func (l *listing) add(name string) *listedFolder {
+// addName adds a name to its folder, and returns that.
+func (l *listing) addName(name string) *listedFolder {
 	in, base := l.addFolder(path.Dir(name)), path.Base(name)
 	in.names = append(in.names, base)
 	in.sum += uint64(crc32.ChecksumIEEE([]byte(base))) // in any order
@@ -359,7 +359,7 @@ func (l *listing) addFolder(dir string) *listedFolder {
 		in = &listedFolder{}
 		l.folders[dir] = in
 		if _, both := l.objects[dir]; !both {
-			l.add(dir)
+			l.addName(dir)
 		}
 	}
 	return in

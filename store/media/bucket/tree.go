@@ -43,8 +43,8 @@ type Tree struct {
 
 var _ tree.Remote = Tree{}
 
-// key returns the key of a name.
-func (t Tree) key(name string) string {
+// keyOf returns the key of a name.
+func (t Tree) keyOf(name string) string {
 	switch {
 	case t.at == "":
 		return name
@@ -56,7 +56,7 @@ func (t Tree) key(name string) string {
 
 // List implements tree.Tree. The folder itself is there, whatever is in it.
 func (t Tree) List(dir string) ([]string, error) {
-	names, err := t.keys.List(t.key(dir))
+	names, err := t.keys.List(t.keyOf(dir))
 	if dir == "." && errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -67,15 +67,15 @@ func (t Tree) List(dir string) ([]string, error) {
 func (t Tree) Folders(dir string) ([]string, error) { return tree.FoldersOf(t, dir) }
 
 // Stamp implements tree.Tree.
-func (t Tree) Stamp(name string) (tree.Stamp, error) { return t.keys.Stamp(t.key(name)) }
+func (t Tree) Stamp(name string) (tree.Stamp, error) { return t.keys.Stamp(t.keyOf(name)) }
 
 // Read implements tree.Tree.
 func (t Tree) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
-	return t.keys.Read(t.key(name), buf)
+	return t.keys.Read(t.keyOf(name), buf)
 }
 
 // OpenFile implements tree.Tree.
-func (t Tree) OpenFile(name string) (tree.Opened, error) { return t.keys.OpenFile(t.key(name)) }
+func (t Tree) OpenFile(name string) (tree.Opened, error) { return t.keys.OpenFile(t.keyOf(name)) }
 
 // Hold implements tree.Tree: no folder of a bucket is open.
 func (t Tree) Hold(string) (release func()) { return func() {} }
@@ -87,7 +87,7 @@ func (t Tree) Remote() tree.Remote { return t }
 func (t Tree) Ahead(names []string) (stop func()) {
 	list := make([]string, len(names))
 	for i, name := range names {
-		list[i] = t.key(name)
+		list[i] = t.keyOf(name)
 	}
 	return t.keys.Ahead(list)
 }
@@ -116,8 +116,8 @@ func (t *keys) Fresh() {
 	t.old = true
 }
 
-// current returns the listing that counts, asking for one where none does.
-func (t *keys) current() (*listing, error) {
+// currentListing returns the listing that counts, asking for one where none does.
+func (t *keys) currentListing() (*listing, error) {
 	if l := t.counts(); l != nil {
 		return l, nil
 	}
@@ -126,7 +126,7 @@ func (t *keys) current() (*listing, error) {
 	if l := t.counts(); l != nil {
 		return l, nil
 	}
-	return t.look(t.c.life)
+	return t.requestListing(t.c.life)
 }
 
 func (t *keys) counts() *listing {
@@ -138,22 +138,22 @@ func (t *keys) counts() *listing {
 	return t.now
 }
 
-// instead has a prefix listed and no other.
-func (t *keys) instead(prefix string) {
+// listInstead has a prefix listed and no other.
+func (t *keys) listInstead(prefix string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.parts, t.now = []string{prefix}, nil
 }
 
-// covering is current for a name that may not be among those that are listed: what lies beside
+// coveringListing is current for a name that may not be among those that are listed: what lies beside
 // the folder that was opened is listed once it is looked at.
-func (t *keys) covering(name string) (*listing, error) {
-	t.cover(name)
-	return t.current()
+func (t *keys) coveringListing(name string) (*listing, error) {
+	t.coverName(name)
+	return t.currentListing()
 }
 
-// cover has the highest folder of a name listed that is around nothing that is listed.
-func (t *keys) cover(name string) {
+// coverName has the highest folder of a name listed that is around nothing that is listed.
+func (t *keys) coverName(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	above := func(dir string) bool {
@@ -174,8 +174,8 @@ func (t *keys) cover(name string) {
 	}
 }
 
-// look asks for a listing. What became old meanwhile stays so.
-func (t *keys) look(ctx context.Context) (*listing, error) {
+// requestListing asks for a listing. What became old meanwhile stays so.
+func (t *keys) requestListing(ctx context.Context) (*listing, error) {
 	t.mu.Lock()
 	t.old = false
 	parts := t.parts
@@ -184,7 +184,7 @@ func (t *keys) look(ctx context.Context) (*listing, error) {
 	names, errs := newFound(), make([]error, len(parts))
 	var all sync.WaitGroup
 	for i, part := range parts {
-		all.Go(func() { errs[i] = t.c.list(ctx, part, "", names) })
+		all.Go(func() { errs[i] = t.c.listPrefix(ctx, part, "", names) })
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -201,7 +201,7 @@ func (t *keys) look(ctx context.Context) (*listing, error) {
 
 // List implements tree.Tree.
 func (t *keys) List(dir string) ([]string, error) {
-	l, err := t.covering(dir)
+	l, err := t.coveringListing(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -214,43 +214,43 @@ func (t *keys) List(dir string) ([]string, error) {
 
 // Stamp implements tree.Tree.
 func (t *keys) Stamp(name string) (tree.Stamp, error) {
-	l, err := t.covering(name)
+	l, err := t.coveringListing(name)
 	if err != nil {
 		return tree.Stamp{}, err
 	}
-	return l.stamp(name), nil
+	return l.stampOf(name), nil
 }
 
-func (l *listing) stamp(name string) tree.Stamp {
+func (l *listing) stampOf(name string) tree.Stamp {
 	if in, there := l.folders[name]; there {
-		return in.stamp()
+		return in.folderStamp()
 	}
 	if o, there := l.objects[name]; there {
-		return o.stamp()
+		return o.objectStamp()
 	}
 	return tree.Stamp{}
 }
 
-func (o object) stamp() tree.Stamp {
+func (o object) objectStamp() tree.Stamp {
 	return tree.Stamp{Stamp: files.TaggedStamp(o.size, o.modified, o.tag)}
 }
 
 // Read implements tree.Tree.
 func (t *keys) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
-	o, err := t.object(name)
+	o, err := t.findObject(name)
 	if err != nil {
 		return buf[:0], tree.Stamp{}, err
 	}
-	data, o, err := t.body(name, o)
+	data, o, err := t.readBody(name, o)
 	if err != nil {
 		return buf[:0], tree.Stamp{}, err
 	}
-	return append(buf[:0], data...), o.stamp(), nil
+	return append(buf[:0], data...), o.objectStamp(), nil
 }
 
-// object returns the listed object of a file.
-func (t *keys) object(name string) (object, error) {
-	l, err := t.covering(name)
+// findObject returns the listed object of a file.
+func (t *keys) findObject(name string) (object, error) {
+	l, err := t.coveringListing(name)
 	if err != nil {
 		return object{}, err
 	}
@@ -267,22 +267,22 @@ func (t *keys) object(name string) (object, error) {
 	return o, nil
 }
 
-// body returns the bytes of a file, and what they are of. The caller may not write to them.
-func (t *keys) body(name string, o object) ([]byte, object, error) {
-	if data, ok := t.bodies.recall(name, o.tag); ok {
+// readBody returns the bytes of a file, and what they are of. The caller may not write to them.
+func (t *keys) readBody(name string, o object) ([]byte, object, error) {
+	if data, ok := t.bodies.recallBody(name, o.tag); ok {
 		return data, o, nil
 	}
-	return t.bodies.share(name, o, func() ([]byte, object, error) { return t.fetch(name, o) })
+	return t.bodies.shareRead(name, o, func() ([]byte, object, error) { return t.fetchFile(name, o) })
 }
 
-// fetch reads a file: a large one in parts at once.
-func (t *keys) fetch(name string, o object) ([]byte, object, error) {
+// fetchFile reads a file: a large one in parts at once.
+func (t *keys) fetchFile(name string, o object) ([]byte, object, error) {
 	if o.size > 2*partSize {
-		if data, err := t.large(name, o); !errors.Is(err, disk.ErrChanged) {
+		if data, err := t.fetchLarge(name, o); !errors.Is(err, disk.ErrChanged) {
 			return data, o, err
 		}
 	}
-	data, head, err := t.c.get(t.c.life, name, "")
+	data, head, err := t.c.getObject(t.c.life, name, "")
 	if err != nil {
 		if hasStatus(err, http.StatusNotFound) {
 			t.Fresh()
@@ -298,14 +298,14 @@ func (t *keys) fetch(name string, o object) ([]byte, object, error) {
 	return data, now, nil
 }
 
-func (t *keys) large(key string, o object) ([]byte, error) {
+func (t *keys) fetchLarge(key string, o object) ([]byte, error) {
 	data := make([]byte, o.size)
 	errs := make([]error, (o.size+partSize-1)/partSize)
 	var parts sync.WaitGroup
 	for i := range errs {
 		parts.Go(func() {
 			from := int64(i) * partSize
-			part, err := t.c.part(t.c.life, key, o.tag, from, min(from+partSize, o.size))
+			part, err := t.c.getPart(t.c.life, key, o.tag, from, min(from+partSize, o.size))
 			copy(data[from:], part)
 			errs[i] = err
 		})
@@ -316,7 +316,7 @@ func (t *keys) large(key string, o object) ([]byte, error) {
 
 // OpenFile opens a file for a reader of a part: a large one is read by ranges.
 func (t *keys) OpenFile(name string) (tree.Opened, error) {
-	o, err := t.object(name)
+	o, err := t.findObject(name)
 	if err != nil {
 		return nil, err
 	}
@@ -342,14 +342,14 @@ func (f *opened) ReadAt(p []byte, off int64) (n int, err error) {
 	var data []byte
 	if f.size <= aheadEach {
 		var now object
-		if data, now, err = f.t.body(f.name, f.object); err == nil && now.tag != f.tag {
+		if data, now, err = f.t.readBody(f.name, f.object); err == nil && now.tag != f.tag {
 			err = disk.ErrChanged
 		}
 		if err == nil {
 			data = data[off:to]
 		}
 	} else {
-		data, err = f.t.c.part(f.t.c.life, f.name, f.tag, off, to)
+		data, err = f.t.c.getPart(f.t.c.life, f.name, f.tag, off, to)
 	}
 	if err != nil {
 		return 0, err
@@ -366,7 +366,7 @@ func (f *opened) Close() error { return nil }
 
 // Ahead reads files that will be read soon, many at once, until stop is called.
 func (t *keys) Ahead(names []string) (stop func()) {
-	l, err := t.current()
+	l, err := t.currentListing()
 	if err != nil || len(names) < 2 {
 		return func() {}
 	}
@@ -377,7 +377,7 @@ func (t *keys) Ahead(names []string) (stop func()) {
 		readers.Go(func() {
 			for name := range next {
 				o := l.objects[name]
-				_, _, _ = t.body(name, o) // Read returns the error
+				_, _, _ = t.readBody(name, o) // Read returns the error
 			}
 		})
 	}
@@ -385,7 +385,7 @@ func (t *keys) Ahead(names []string) (stop func()) {
 		defer close(next)
 		for _, name := range names {
 			o, there := l.objects[name]
-			if !there || o.size > aheadEach || !t.bodies.expect(ctx, name, o) {
+			if !there || o.size > aheadEach || !t.bodies.expectFile(ctx, name, o) {
 				continue
 			}
 			select {
@@ -398,7 +398,7 @@ func (t *keys) Ahead(names []string) (stop func()) {
 	return func() {
 		cancel()
 		readers.Wait()
-		t.bodies.forget(names)
+		t.bodies.forgetFiles(names)
 	}
 }
 
@@ -430,8 +430,8 @@ type coming struct {
 	err  error
 }
 
-// recall returns the bytes of a file that has an ETag.
-func (b *bodies) recall(name, tag string) ([]byte, bool) {
+// recallBody returns the bytes of a file that has an ETag.
+func (b *bodies) recallBody(name, tag string) ([]byte, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.known[name]
@@ -439,12 +439,12 @@ func (b *bodies) recall(name, tag string) ([]byte, bool) {
 		return nil, false
 	}
 	b.order.MoveToFront(e)
-	b.taken(name)
+	b.noteTaken(name)
 	return e.Value.(*body).data, true
 }
 
-// share reads a file, or waits where it is being read.
-func (b *bodies) share(name string, o object, read func() ([]byte, object, error)) ([]byte, object, error) {
+// shareRead reads a file, or waits where it is being read.
+func (b *bodies) shareRead(name string, o object, read func() ([]byte, object, error)) ([]byte, object, error) {
 	b.mu.Lock()
 	c := b.coming[name]
 	if c != nil {
@@ -452,7 +452,7 @@ func (b *bodies) share(name string, o object, read func() ([]byte, object, error
 		<-c.done
 		if c.err == nil && c.is.tag == o.tag {
 			b.mu.Lock()
-			b.taken(name)
+			b.noteTaken(name)
 			b.mu.Unlock()
 			return c.data, c.is, nil
 		}
@@ -470,15 +470,15 @@ func (b *bodies) share(name string, o object, read func() ([]byte, object, error
 	delete(b.coming, name)
 	close(c.done)
 	if c.err == nil {
-		b.keep(name, c.is.tag, c.data)
+		b.keepBody(name, c.is.tag, c.data)
 	}
 	return c.data, c.is, c.err
 }
 
-// keep remembers bytes, and forgets those that were not used for longest.
-func (b *bodies) keep(name, tag string, data []byte) {
+// keepBody remembers bytes, and forgets those that were not used for longest.
+func (b *bodies) keepBody(name, tag string, data []byte) {
 	if e := b.known[name]; e != nil {
-		b.drop(e)
+		b.dropBody(e)
 	}
 	if int64(len(data)) > keptBytes/4 {
 		return
@@ -489,19 +489,19 @@ func (b *bodies) keep(name, tag string, data []byte) {
 	b.known[name] = b.order.PushFront(&body{name, tag, data})
 	b.size += int64(len(data))
 	for b.size > keptBytes {
-		b.drop(b.order.Back())
+		b.dropBody(b.order.Back())
 	}
 }
 
-func (b *bodies) drop(e *list.Element) {
+func (b *bodies) dropBody(e *list.Element) {
 	was := b.order.Remove(e).(*body)
 	delete(b.known, was.name)
 	b.size -= int64(len(was.data))
 }
 
-// expect says that a file will be read before it is asked for, once there is room. It reports
+// expectFile says that a file will be read before it is asked for, once there is room. It reports
 // false where it is known, or ctx ends.
-func (b *bodies) expect(ctx context.Context, name string, o object) bool {
+func (b *bodies) expectFile(ctx context.Context, name string, o object) bool {
 	for {
 		b.mu.Lock()
 		if e := b.known[name]; e != nil && e.Value.(*body).tag == o.tag || b.coming[name] != nil {
@@ -530,8 +530,8 @@ func (b *bodies) expect(ctx context.Context, name string, o object) bool {
 	}
 }
 
-// taken says that a file that was read ahead was asked for.
-func (b *bodies) taken(name string) {
+// noteTaken says that a file that was read ahead was asked for.
+func (b *bodies) noteTaken(name string) {
 	size, ahead := b.ahead[name]
 	if !ahead {
 		return
@@ -544,17 +544,17 @@ func (b *bodies) taken(name string) {
 	}
 }
 
-// forget says that files will not be asked for any more.
-func (b *bodies) forget(names []string) {
+// forgetFiles says that files will not be asked for any more.
+func (b *bodies) forgetFiles(names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, name := range names {
-		b.taken(name)
+		b.noteTaken(name)
 	}
 }
 
-// follow looks again from time to time, until ctx ends, and tells where something changed.
-func (t *keys) follow(ctx context.Context, every time.Duration, tell func()) {
+// followChanges looks again from time to time, until ctx ends, and tells where something changed.
+func (t *keys) followChanges(ctx context.Context, every time.Duration, tell func()) {
 	t.mu.Lock()
 	t.followed++
 	t.mu.Unlock()
@@ -579,16 +579,16 @@ func (t *keys) follow(ctx context.Context, every time.Duration, tell func()) {
 		case <-timer.C:
 		}
 		t.listing.Lock()
-		now, err := t.look(ctx)
+		now, err := t.requestListing(ctx)
 		t.listing.Unlock()
-		if err == nil && (before == nil || !now.same(before)) {
+		if err == nil && (before == nil || !now.equalsListing(before)) {
 			tell()
 		}
 	}
 }
 
-// same reports whether two listings have the same names with the same contents.
-func (l *listing) same(other *listing) bool {
+// equalsListing reports whether two listings have the same names with the same contents.
+func (l *listing) equalsListing(other *listing) bool {
 	if len(l.objects) != len(other.objects) || len(l.folders) != len(other.folders) {
 		return false
 	}

@@ -6,12 +6,12 @@ import (
 
 // openFolder opens a folder below another, through no link, to name things in it.
 func openFolder(root int, name string) (int, error) {
-	return atOnce(root, name, unix.O_PATH|unix.O_DIRECTORY, walk)
+	return atOnce(root, name, unix.O_PATH|unix.O_DIRECTORY, walkFolders)
 }
 
 // openFile opens a file below a folder, through no link, to read it.
 func openFile(root int, name string) (int, error) {
-	return atOnce(root, name, unix.O_RDONLY|unix.O_NONBLOCK, stepwise)
+	return atOnce(root, name, unix.O_RDONLY|unix.O_NONBLOCK, openStepwise)
 }
 
 // atOnce opens a name below a folder, through no link, in one call of the system.

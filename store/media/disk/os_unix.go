@@ -36,8 +36,8 @@ func open(dir string) (*OS, error) {
 // come before or after.
 func (d *OS) Close() error { return d.dir.Close() }
 
-// root calls with the disk's own folder, for a name that is valid.
-func (d *OS) root(name string, call func(root int) error) error {
+// withRoot calls with the disk's own folder, for a name that is valid.
+func (d *OS) withRoot(name string, call func(root int) error) error {
 	if !fs.ValidPath(name) {
 		return fs.ErrInvalid
 	}
@@ -51,10 +51,10 @@ func (d *OS) root(name string, call func(root int) error) error {
 	return err
 }
 
-// in calls with the folder of a name and the name's last part. The folder can be
+// withFolder calls with the folder of a name and the name's last part. The folder can be
 // used for names in it, and is closed afterwards.
-func (d *OS) in(name string, call func(dir int, base string) error) error {
-	return d.root(name, func(root int) error { return inFolder(root, name, call) })
+func (d *OS) withFolder(name string, call func(dir int, base string) error) error {
+	return d.withRoot(name, func(root int) error { return inFolder(root, name, call) })
 }
 
 func inFolder(root int, name string, call func(dir int, base string) error) error {
@@ -70,8 +70,8 @@ func inFolder(root int, name string, call func(dir int, base string) error) erro
 	return call(dir, base)
 }
 
-// stepwise opens a file to be read, after the folder that it is in.
-func stepwise(root int, name string) (file int, err error) {
+// openStepwise opens a file to be read, after the folder that it is in.
+func openStepwise(root int, name string) (file int, err error) {
 	err = inFolder(root, name, func(dir int, base string) error {
 		file, err = openat(dir, base, unix.O_RDONLY)
 		return err
@@ -79,8 +79,8 @@ func stepwise(root int, name string) (file int, err error) {
 	return file, err
 }
 
-// walk opens a folder part by part: a part that is a link is refused.
-func walk(root int, name string) (int, error) {
+// walkFolders opens a folder part by part: a part that is a link is refused.
+func walkFolders(root int, name string) (int, error) {
 	at := root
 	for {
 		part, rest := name, ""
@@ -160,7 +160,7 @@ func (i *info) Mode() fs.FileMode {
 // Lstat implements Disk.
 func (d *OS) Lstat(name string) (fs.FileInfo, error) {
 	found := &info{name: path.Base(name)}
-	err := d.in(name, func(dir int, base string) error {
+	err := d.withFolder(name, func(dir int, base string) error {
 		return Retry(func() error { return unix.Fstatat(dir, base, &found.Stat_t, unix.AT_SYMLINK_NOFOLLOW) })
 	})
 	if err != nil {
@@ -178,7 +178,7 @@ func (d *OS) SameFile(a, b fs.FileInfo) bool {
 
 // Names implements Disk.
 func (d *OS) Names(dir string) (names []string, err error) {
-	err = d.in(dir, func(parent int, base string) error {
+	err = d.withFolder(dir, func(parent int, base string) error {
 		fd, err := openat(parent, base, unix.O_RDONLY|unix.O_DIRECTORY)
 		if err != nil {
 			return err
@@ -200,7 +200,7 @@ func (d *OS) Read(name string) ([]byte, error) {
 // Load implements Disk.
 func (d *OS) Load(name string, buf []byte) (data []byte, _ fs.FileInfo, err error) {
 	found := &info{name: path.Base(name)}
-	err = d.root(name, func(root int) error {
+	err = d.withRoot(name, func(root int) error {
 		file, err := openFile(root, name)
 		if err != nil {
 			return err
@@ -217,8 +217,8 @@ func (d *OS) Load(name string, buf []byte) (data []byte, _ fs.FileInfo, err erro
 
 // Create implements Disk.
 func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
-	return pathError("create", name, d.make(name, mode, func(_ int, _ string, file int) error {
-		err := write(file, data)
+	return pathError("create", name, d.makeFile(name, mode, func(_ int, _ string, file int) error {
+		err := writeAll(file, data)
 		if err == nil {
 			err = syncFile(file)
 		}
@@ -228,7 +228,7 @@ func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
 
 // Copy implements Disk.
 func (d *OS) Copy(old, new string, mode fs.FileMode) error {
-	return linkError("copy", old, new, d.root(old, func(root int) error {
+	return linkError("copy", old, new, d.withRoot(old, func(root int) error {
 		from, err := openFile(root, old)
 		if err != nil {
 			return err
@@ -238,11 +238,11 @@ func (d *OS) Copy(old, new string, mode fs.FileMode) error {
 		if err := Retry(func() error { return unix.Fstat(from, &found) }); err != nil {
 			return err
 		}
-		return d.make(new, mode, func(dir int, base string, file int) error {
+		return d.makeFile(new, mode, func(dir int, base string, file int) error {
 			if reflink(from, file) != nil {
 				data, err := ReadDescriptor(from, nil, &found)
 				if err == nil {
-					err = write(file, data)
+					err = writeAll(file, data)
 				}
 				if err != nil {
 					return err
@@ -254,9 +254,9 @@ func (d *OS) Copy(old, new string, mode fs.FileMode) error {
 	}))
 }
 
-// make makes a file and fills it; what cannot be filled is removed again.
-func (d *OS) make(name string, mode fs.FileMode, fill func(dir int, base string, file int) error) error {
-	return d.in(name, func(dir int, base string) error {
+// makeFile makes a file and fills it; what cannot be filled is removed again.
+func (d *OS) makeFile(name string, mode fs.FileMode, fill func(dir int, base string, file int) error) error {
+	return d.withFolder(name, func(dir int, base string) error {
 		var file int
 		err := Retry(func() (err error) {
 			how := unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -279,7 +279,7 @@ func (d *OS) make(name string, mode fs.FileMode, fill func(dir int, base string,
 	})
 }
 
-func write(file int, data []byte) error {
+func writeAll(file int, data []byte) error {
 	for len(data) > 0 {
 		var n int
 		err := Retry(func() (err error) {
@@ -299,7 +299,7 @@ func write(file int, data []byte) error {
 
 // Append implements Disk.
 func (d *OS) Append(name string, data []byte) error {
-	return pathError("append", name, d.in(name, func(dir int, base string) error {
+	return pathError("append", name, d.withFolder(name, func(dir int, base string) error {
 		file, err := openat(dir, base, unix.O_WRONLY|unix.O_APPEND)
 		if err != nil {
 			return err
@@ -329,24 +329,24 @@ func (d *OS) Append(name string, data []byte) error {
 	}))
 }
 
-// two calls with the folders of two names and their last parts.
-func (d *OS) two(op, old, new string, call func(from int, old string, to int, new string) error) error {
-	return linkError(op, old, new, d.in(old, func(from int, oldBase string) error {
+// withFolders calls with the folders of two names and their last parts.
+func (d *OS) withFolders(op, old, new string, call func(from int, old string, to int, new string) error) error {
+	return linkError(op, old, new, d.withFolder(old, func(from int, oldBase string) error {
 		if path.Dir(old) == path.Dir(new) && fs.ValidPath(new) {
 			return Retry(func() error { return call(from, oldBase, from, path.Base(new)) })
 		}
-		return d.in(new, func(to int, newBase string) error {
+		return d.withFolder(new, func(to int, newBase string) error {
 			return Retry(func() error { return call(from, oldBase, to, newBase) })
 		})
 	}))
 }
 
 // Rename implements Disk.
-func (d *OS) Rename(old, new string) error { return d.two("rename", old, new, unix.Renameat) }
+func (d *OS) Rename(old, new string) error { return d.withFolders("rename", old, new, unix.Renameat) }
 
 // Place implements Disk.
 func (d *OS) Place(old, new string) error {
-	err := d.two("place", old, new, renameNew)
+	err := d.withFolders("place", old, new, renameNew)
 	if !isUnsupported(err) {
 		return err
 	}
@@ -356,12 +356,12 @@ func (d *OS) Place(old, new string) error {
 		}
 		return linkError("place", old, new, err)
 	}
-	return d.two("place", old, new, unix.Renameat)
+	return d.withFolders("place", old, new, unix.Renameat)
 }
 
 // Exchange implements Disk.
 func (d *OS) Exchange(a, b string) error {
-	err := d.two("exchange", a, b, exchange)
+	err := d.withFolders("exchange", a, b, exchange)
 	if isUnsupported(err) {
 		err = linkError("exchange", a, b, errors.ErrUnsupported)
 	}
@@ -376,7 +376,7 @@ func isUnsupported(err error) bool {
 
 // Mkdir implements Disk.
 func (d *OS) Mkdir(name string, mode fs.FileMode) error {
-	return pathError("mkdir", name, d.in(name, func(dir int, base string) error {
+	return pathError("mkdir", name, d.withFolder(name, func(dir int, base string) error {
 		if err := Retry(func() error { return unix.Mkdirat(dir, base, uint32(mode.Perm())) }); err != nil {
 			return err
 		}
@@ -394,7 +394,7 @@ func (d *OS) Mkdir(name string, mode fs.FileMode) error {
 
 // Remove implements Disk.
 func (d *OS) Remove(name string) error {
-	return pathError("remove", name, d.in(name, func(dir int, base string) error {
+	return pathError("remove", name, d.withFolder(name, func(dir int, base string) error {
 		err := Retry(func() error { return unix.Unlinkat(dir, base, 0) })
 		if err == unix.EISDIR || err == unix.EPERM { // EPERM is what POSIX has for folders
 			if failed := Retry(func() error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) }); failed != unix.ENOTDIR {
@@ -407,7 +407,7 @@ func (d *OS) Remove(name string) error {
 
 // Sync implements Disk.
 func (d *OS) Sync(name string) error {
-	return pathError("sync", name, d.in(name, func(dir int, base string) error {
+	return pathError("sync", name, d.withFolder(name, func(dir int, base string) error {
 		file, err := openat(dir, base, unix.O_RDONLY)
 		if err == nil {
 			err = syncFile(file)
@@ -422,7 +422,7 @@ func (d *OS) Sync(name string) error {
 // Flush implements Disk.
 func (d *OS) Flush(names []string) error {
 	if len(names) > many {
-		if err := d.root(names[0], syncAll); !isUnsupported(err) {
+		if err := d.withRoot(names[0], syncAll); !isUnsupported(err) {
 			return pathError("sync", ".", err)
 		}
 	}
@@ -441,7 +441,7 @@ const many = 32
 // removed meanwhile, another program would create and lock a new one.
 func (d *OS) Lock(name string) (unlock func() error, err error) {
 	file := -1
-	err = d.in(name, func(dir int, base string) error {
+	err = d.withFolder(name, func(dir int, base string) error {
 		for {
 			err := Retry(func() (err error) {
 				how := unix.O_CREAT | unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC

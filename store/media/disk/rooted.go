@@ -32,8 +32,8 @@ func OpenRooted(dir string) (*Rooted, error) {
 // Close lets go of the folder.
 func (d *Rooted) Close() error { return d.root.Close() }
 
-// check refuses a name that leads through a link.
-func (d *Rooted) check(name string) error {
+// checkLinks refuses a name that leads through a link.
+func (d *Rooted) checkLinks(name string) error {
 	if !fs.ValidPath(name) || strings.ContainsRune(name, '\\') {
 		return fs.ErrInvalid
 	}
@@ -52,9 +52,9 @@ func (d *Rooted) check(name string) error {
 	return nil
 }
 
-// file refuses what is no regular file, and a folder if it may be none.
-func (d *Rooted) file(name string, folder bool) (fs.FileInfo, error) {
-	err := d.check(name)
+// statFile refuses what is no regular file, and a folder if it may be none.
+func (d *Rooted) statFile(name string, folder bool) (fs.FileInfo, error) {
+	err := d.checkLinks(name)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (d *Rooted) file(name string, folder bool) (fs.FileInfo, error) {
 
 // Lstat implements Disk.
 func (d *Rooted) Lstat(name string) (fs.FileInfo, error) {
-	err := d.check(name)
+	err := d.checkLinks(name)
 	if err != nil {
 		return nil, pathError("lstat", name, err)
 	}
@@ -85,7 +85,7 @@ func (d *Rooted) SameFile(a, b fs.FileInfo) bool { return os.SameFile(a, b) }
 
 // Names implements Disk.
 func (d *Rooted) Names(dir string) (names []string, err error) {
-	info, err := d.file(dir, true)
+	info, err := d.statFile(dir, true)
 	if err == nil && !info.IsDir() {
 		err = syscall.ENOTDIR
 	}
@@ -110,7 +110,7 @@ func (d *Rooted) Read(name string) ([]byte, error) {
 // Load implements Disk.
 func (d *Rooted) Load(name string, buf []byte) (data []byte, info fs.FileInfo, err error) {
 	defer func() { err = pathError("read", name, err) }()
-	if _, err := d.file(name, false); err != nil {
+	if _, err := d.statFile(name, false); err != nil {
 		return buf[:0], nil, err
 	}
 	f, err := d.root.Open(name)
@@ -147,14 +147,14 @@ func (d *Rooted) Load(name string, buf []byte) (data []byte, info fs.FileInfo, e
 
 // Create implements Disk.
 func (d *Rooted) Create(name string, data []byte, mode fs.FileMode) error {
-	return pathError("create", name, d.make(name, data, mode))
+	return pathError("create", name, d.makeFile(name, data, mode))
 }
 
 // Copy implements Disk.
 func (d *Rooted) Copy(old, new string, mode fs.FileMode) error {
 	data, info, err := d.Load(old, nil)
 	if err == nil {
-		err = d.make(new, data, mode)
+		err = d.makeFile(new, data, mode)
 	}
 	if err == nil {
 		if err = d.root.Chtimes(new, info.ModTime(), info.ModTime()); err != nil {
@@ -164,9 +164,9 @@ func (d *Rooted) Copy(old, new string, mode fs.FileMode) error {
 	return linkError("copy", old, new, err)
 }
 
-// make makes a file with the bytes, durable; one that cannot be finished is removed again.
-func (d *Rooted) make(name string, data []byte, mode fs.FileMode) error {
-	if err := d.check(name); err != nil {
+// makeFile makes a file with the bytes, durable; one that cannot be finished is removed again.
+func (d *Rooted) makeFile(name string, data []byte, mode fs.FileMode) error {
+	if err := d.checkLinks(name); err != nil {
 		return err
 	}
 	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode.Perm()|0o200)
@@ -192,7 +192,7 @@ func (d *Rooted) make(name string, data []byte, mode fs.FileMode) error {
 // Append implements Disk.
 func (d *Rooted) Append(name string, data []byte) (err error) {
 	defer func() { err = pathError("append", name, err) }()
-	if _, err := d.file(name, false); err != nil {
+	if _, err := d.statFile(name, false); err != nil {
 		return err
 	}
 	f, err := d.root.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
@@ -213,10 +213,10 @@ func (d *Rooted) Append(name string, data []byte) (err error) {
 }
 
 func (d *Rooted) checkNames(old, new string) error {
-	if err := d.check(old); err != nil {
+	if err := d.checkLinks(old); err != nil {
 		return err
 	}
-	return d.check(new)
+	return d.checkLinks(new)
 }
 
 // Rename implements Disk.
@@ -250,7 +250,7 @@ func (d *Rooted) Exchange(a, b string) error {
 
 // Mkdir implements Disk.
 func (d *Rooted) Mkdir(name string, mode fs.FileMode) error {
-	err := d.check(name)
+	err := d.checkLinks(name)
 	if err == nil {
 		err = d.root.Mkdir(name, mode.Perm())
 	}
@@ -262,7 +262,7 @@ func (d *Rooted) Mkdir(name string, mode fs.FileMode) error {
 
 // Remove implements Disk.
 func (d *Rooted) Remove(name string) error {
-	err := d.check(name)
+	err := d.checkLinks(name)
 	if err == nil {
 		err = d.root.Remove(name)
 	}
@@ -273,7 +273,7 @@ func (d *Rooted) Remove(name string) error {
 // program may write is durable since it was made.
 func (d *Rooted) Sync(name string) (err error) {
 	defer func() { err = pathError("sync", name, err) }()
-	info, err := d.file(name, true)
+	info, err := d.statFile(name, true)
 	if err != nil || info.IsDir() && runtime.GOOS == "windows" || !info.IsDir() && info.Mode()&0o200 == 0 {
 		return err
 	}
@@ -305,7 +305,7 @@ func (d *Rooted) Flush(names []string) error {
 // Lock implements Disk.
 func (d *Rooted) Lock(name string) (unlock func() error, err error) {
 	defer func() { err = pathError("lock", name, err) }()
-	if _, err := d.file(name, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.statFile(name, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)

@@ -29,7 +29,7 @@ func TestWalk(t *testing.T) {
 		"a": nil, "a/b": nil, "a/b/c": nil, "a/x": fs.ErrNotExist, "x/b": fs.ErrNotExist, "a/file": unix.ENOTDIR, "a/file/x": unix.ENOTDIR,
 		"a/in": ErrSymlink, "a/in/c": ErrSymlink, "a/up": ErrSymlink, "a/up/a": ErrSymlink,
 	} {
-		for _, open := range []func(int, string) (int, error){walk, openFolder} {
+		for _, open := range []func(int, string) (int, error){walkFolders, openFolder} {
 			file, err := open(int(root.Fd()), name)
 			if !errors.Is(err, want) {
 				t.Errorf("%s: %v instead of %v", name, err, want)
@@ -58,7 +58,7 @@ func TestStepwise(t *testing.T) {
 		"a/file": nil, "a": nil, ".": nil, "a/pipe": nil, "a/x": fs.ErrNotExist, "x/file": fs.ErrNotExist, "a/file/x": unix.ENOTDIR,
 		"a/link": ErrSymlink, "a/dangling": ErrSymlink, "in": ErrSymlink, "in/file": ErrSymlink, "out/passwd": ErrSymlink,
 	} {
-		for _, open := range []func(int, string) (int, error){stepwise, openFile} {
+		for _, open := range []func(int, string) (int, error){openStepwise, openFile} {
 			file, err := open(int(root.Fd()), name)
 			if !errors.Is(err, want) {
 				t.Errorf("%s: %v instead of %v", name, err, want)

@@ -78,9 +78,9 @@ func (m *Memory) Keep() {
 		return
 	}
 	m.read = 0 // also if it fails: the next try is after as much again
-	text := m.encode()
+	text := m.encodeNotes()
 	m.mu.Unlock()
-	_ = m.cache.put(m.fileName(), text) // as said above
+	_ = m.cache.writeFile(m.fileName(), text) // as said above
 }
 
 // takeFromCache begins with the notes that were kept.
@@ -88,11 +88,11 @@ func (m *Memory) takeFromCache() {
 	if m.cache == nil {
 		return
 	}
-	text, err := m.cache.get(m.fileName())
+	text, err := m.cache.readFile(m.fileName())
 	if err != nil {
 		return
 	}
-	if m.decode(text) != nil {
+	if m.parseNotes(text) != nil {
 		m.notes, m.size = nil, 0
 	}
 }
@@ -119,9 +119,9 @@ func isOurs(name, suffix string) bool {
 	return found && err == nil && len(hash) == hex.EncodedLen(sha256.Size)
 }
 
-// get reads a file, and notes that it was used.
-func (c *Cache) get(name string) (text []byte, err error) {
-	root, err := c.open()
+// readFile reads a file, and notes that it was used.
+func (c *Cache) readFile(name string) (text []byte, err error) {
+	root, err := c.openFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +141,14 @@ func (c *Cache) get(name string) (text []byte, err error) {
 	return text, nil
 }
 
-// put writes a file: first under another name, so that no reader finds a part of
+// writeFile writes a file: first under another name, so that no reader finds a part of
 // it. It is not made sure that the disk has it; after a loss of power, its sum
 // tells.
-func (c *Cache) put(name string, text []byte) (err error) {
+func (c *Cache) writeFile(name string, text []byte) (err error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	root, err := c.open()
+	root, err := c.openFolder()
 	if err != nil {
 		return err
 	}
@@ -165,11 +165,11 @@ func (c *Cache) put(name string, text []byte) (err error) {
 	if err != nil {
 		return errors.Join(err, root.Remove(writing))
 	}
-	return sweep(root, name, maxCache)
+	return sweepFiles(root, name, maxCache)
 }
 
-// open opens the folder, if it is one: another thing might block.
-func (c *Cache) open() (*os.Root, error) {
+// openFolder opens the folder, if it is one: another thing might block.
+func (c *Cache) openFolder() (*os.Root, error) {
 	info, err := os.Stat(c.dir)
 	if err != nil {
 		return nil, err
@@ -180,10 +180,10 @@ func (c *Cache) open() (*os.Root, error) {
 	return os.OpenRoot(c.dir)
 }
 
-// sweep removes the files that were not used for longest until the others have
+// sweepFiles removes the files that were not used for longest until the others have
 // no more bytes than most, but for one; and what was never finished. It touches
 // nothing that a cache does not write.
-func sweep(root *os.Root, but string, most int64) error {
+func sweepFiles(root *os.Root, but string, most int64) error {
 	entries, err := Entries(root, ".")
 	if err != nil {
 		return err

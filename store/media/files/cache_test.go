@@ -271,7 +271,7 @@ func TestShelf_isBounded(t *testing.T) {
 	defer root.Close()
 	sweepTo := func(files int64, want ...int) {
 		t.Helper()
-		must(t, sweep(root, filepath.Base(paths[2]), files*info.Size()+files))
+		must(t, sweepFiles(root, filepath.Base(paths[2]), files*info.Size()+files))
 		for n, path := range paths {
 			if _, err := os.Stat(path); (err == nil) != slices.Contains(want, n) {
 				t.Errorf("of room for %d: file %d: %v", files, n, err)
@@ -296,13 +296,13 @@ func FuzzDecode(f *testing.F) {
 		for n := range notes {
 			m.Note(fmt.Sprint("session_a/message_", n, ".json"), stamp(int64(n)), []byte("user: hello"))
 		}
-		text := m.encode()
+		text := m.encodeNotes()
 		f.Add(text[:len(text)-crc32.Size])
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m := Memory{kind: "kind", store: "/store"}
 		sum := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(text, keptSum))
-		if m.decode(append(slices.Clip(text), sum...)) != nil {
+		if m.parseNotes(append(slices.Clip(text), sum...)) != nil {
 			return
 		}
 		size := 0
@@ -313,7 +313,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("the notes take %d bytes, and are said to take %d", size, m.size)
 		}
 		back := Memory{kind: m.kind, store: m.store}
-		if err := back.decode(m.encode()); err != nil {
+		if err := back.parseNotes(m.encodeNotes()); err != nil {
 			t.Fatal(err)
 		}
 		for name, n := range m.notes {

@@ -64,11 +64,11 @@ type Documents struct{ scratch jsontape.Scratch }
 // Read reads a file as [ReadDocument] does. The tape is lent: the next call
 // overwrites it.
 func (r *Documents) Read(read Reader, name string, buf []byte) Document {
-	return readDocument(read, name, buf, r.parse)
+	return readDocument(read, name, buf, r.parseReusing)
 }
 
-// parse is [Parse] in used memory.
-func (r *Documents) parse(data []byte) (*jsontape.Tape, error) {
+// parseReusing is [Parse] in used memory.
+func (r *Documents) parseReusing(data []byte) (*jsontape.Tape, error) {
 	t, err := r.scratch.Parse(data)
 	if err == nil {
 		return t, nil

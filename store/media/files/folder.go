@@ -26,11 +26,11 @@ type Folder struct {
 
 // entries look at what is in a folder that is held open. The errors may name paths.
 type entries interface {
-	read(name string, buf []byte) ([]byte, error)
+	readEntry(name string, buf []byte) ([]byte, error)
 	// readStamped looks before it reads.
 	readStamped(name string, buf []byte) ([]byte, Stamp, error)
-	stat(name string) (Stamp, error)
-	leads(dir string, to *os.File) bool
+	statEntry(name string) (Stamp, error)
+	leadsTo(dir string, to *os.File) bool
 	openFile(name string) (Opened, error)
 	// let ends what holds the folder besides its file.
 	let() error
@@ -82,7 +82,7 @@ func (f *Folder) Folders() ([]string, error) {
 
 // leadsOn reports whether an entry is a folder or a link.
 func (f *Folder) leadsOn(name string) bool {
-	at, err := f.stat(name)
+	at, err := f.statEntry(name)
 	return err == nil && (at.Kind == Directory || at.Kind == Link)
 }
 
@@ -103,7 +103,7 @@ func (f *Folder) Read(name string, buf []byte) ([]byte, error) {
 	if !isEntry(name) {
 		return buf[:0], fs.ErrInvalid
 	}
-	return f.read(name, buf)
+	return f.readEntry(name, buf)
 }
 
 // OpenFile opens a regular file in the folder for one reader of a part. It returns the
@@ -140,12 +140,12 @@ func (f *Folder) Stat(name string) (Stamp, error) {
 	if !isEntry(name) {
 		return Stamp{}, fs.ErrInvalid
 	}
-	return f.stat(name)
+	return f.statEntry(name)
 }
 
 // Leads reports whether the name of a folder below f leads to another one that is open.
 // It follows links wherever they lead.
-func (f *Folder) Leads(dir string, to *Folder) bool { return f.leads(dir, to.dir) }
+func (f *Folder) Leads(dir string, to *Folder) bool { return f.leadsTo(dir, to.dir) }
 
 // Close ends what holds the folder. What runs in other goroutines ends as if it
 // had come before or after.

@@ -18,7 +18,7 @@ func (f *Folder) openBelow(dir string) (*Folder, error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	var fd int
 	var err error
-	failed := descriptor{f.dir}.hold(func(at int) {
+	failed := descriptor{f.dir}.withDescriptor(func(at int) {
 		err = disk.Retry(func() (err error) {
 			fd, err = unix.Openat2(at, dir, &how)
 			return err
@@ -38,7 +38,7 @@ func (f *Folder) listFolders() (names []string, err error) {
 	buf := make([]byte, 64<<10)
 	for {
 		n := 0
-		failed := descriptor{f.dir}.hold(func(at int) {
+		failed := descriptor{f.dir}.withDescriptor(func(at int) {
 			err = disk.Retry(func() (err error) {
 				n, err = unix.Getdents(at, buf)
 				return err

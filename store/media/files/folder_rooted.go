@@ -36,9 +36,9 @@ type rooted struct{ root *os.Root }
 
 func (f rooted) let() error { return f.root.Close() }
 
-// read first makes sure that the entry is no link, and that it is a regular file,
+// readEntry first makes sure that the entry is no link, and that it is a regular file,
 // because others may block or never end.
-func (f rooted) read(name string, buf []byte) (data []byte, err error) {
+func (f rooted) readEntry(name string, buf []byte) (data []byte, err error) {
 	info, err := f.root.Lstat(name)
 	switch {
 	case err != nil:
@@ -78,15 +78,15 @@ func (f rooted) read(name string, buf []byte) (data []byte, err error) {
 // readStamped looks before it reads: a file that is written in between has another
 // stamp from then on.
 func (f rooted) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
-	stamp, err := f.stat(name)
+	stamp, err := f.statEntry(name)
 	if err != nil {
 		return buf[:0], Stamp{}, err
 	}
-	data, err := f.read(name, buf)
+	data, err := f.readEntry(name, buf)
 	return data, stamp, err
 }
 
-func (f rooted) stat(name string) (Stamp, error) {
+func (f rooted) statEntry(name string) (Stamp, error) {
 	now := time.Now()
 	info, err := f.root.Lstat(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f rooted) stat(name string) (Stamp, error) {
 	return StampOf(info, now), nil
 }
 
-func (f rooted) leads(dir string, to *os.File) bool {
+func (f rooted) leadsTo(dir string, to *os.File) bool {
 	there, err := f.root.Stat(dir)
 	open, failed := to.Stat()
 	return err == nil && failed == nil && os.SameFile(there, open)

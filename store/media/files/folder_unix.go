@@ -31,39 +31,39 @@ type descriptor struct{ dir *os.File }
 
 func (descriptor) let() error { return nil }
 
-// read opens, looks, reads and closes: four calls of the system and nothing
+// readEntry opens, looks, reads and closes: four calls of the system and nothing
 // besides. A name that has no separator in it and is not followed where it is a
 // link cannot lead out of the folder.
-func (f descriptor) read(name string, buf []byte) ([]byte, error) {
+func (f descriptor) readEntry(name string, buf []byte) ([]byte, error) {
 	var info unix.Stat_t
-	return f.load(name, buf, &info)
+	return f.loadFile(name, buf, &info)
 }
 
 func (f descriptor) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
 	now := time.Now()
 	var info unix.Stat_t
-	data, err := f.load(name, buf, &info)
+	data, err := f.loadFile(name, buf, &info)
 	if err != nil {
 		return data, Stamp{}, err
 	}
 	return data, stampOf(&info, now), nil
 }
 
-// load reads a file that was as info then says before it was read.
-func (f descriptor) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error) {
+// loadFile reads a file that was as info then says before it was read.
+func (f descriptor) loadFile(name string, buf []byte, info *unix.Stat_t) ([]byte, error) {
 	// Without O_NONBLOCK a pipe would block until a program writes to it.
-	file, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
+	file, err := f.openEntry(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	if err != nil {
-		return buf[:0], f.why(name, err)
+		return buf[:0], f.openError(name, err)
 	}
 	defer unix.Close(file) // it was only read
 	return disk.ReadDescriptor(file, buf, info)
 }
 
-// open returns the descriptor of an entry. While it is asked for, the folder stays
+// openEntry returns the descriptor of an entry. While it is asked for, the folder stays
 // open.
-func (f descriptor) open(name string, how int) (file int, err error) {
-	failed := f.hold(func(dir int) {
+func (f descriptor) openEntry(name string, how int) (file int, err error) {
+	failed := f.withDescriptor(func(dir int) {
 		err = disk.Retry(func() (err error) {
 			file, err = unix.Openat(dir, name, how, 0)
 			return err
@@ -75,10 +75,10 @@ func (f descriptor) open(name string, how int) (file int, err error) {
 	return file, err
 }
 
-// why returns the error for an entry that cannot be opened. Systems differ in
+// openError returns the error for an entry that cannot be opened. Systems differ in
 // their errors for links and for irregular files.
-func (f descriptor) why(name string, err error) error {
-	info, failed := f.look(name)
+func (f descriptor) openError(name string, err error) error {
+	info, failed := f.rawStat(name)
 	switch {
 	case failed != nil:
 		return err
@@ -90,9 +90,9 @@ func (f descriptor) why(name string, err error) error {
 	return err
 }
 
-func (f descriptor) stat(name string) (Stamp, error) {
+func (f descriptor) statEntry(name string) (Stamp, error) {
 	now := time.Now()
-	info, err := f.look(name)
+	info, err := f.rawStat(name)
 	if err != nil {
 		return Stamp{}, err
 	}
@@ -114,20 +114,20 @@ func stampOf(info *unix.Stat_t, before time.Time) Stamp {
 	return s.lookedAt(before)
 }
 
-func (f descriptor) leads(dir string, to *os.File) bool {
+func (f descriptor) leadsTo(dir string, to *os.File) bool {
 	var there, open unix.Stat_t
 	var err, none error
-	failed := f.hold(func(at int) {
+	failed := f.withDescriptor(func(at int) {
 		err = disk.Retry(func() error { return unix.Fstatat(at, dir, &there, 0) })
 	})
-	closed := descriptor{to}.hold(func(at int) {
+	closed := descriptor{to}.withDescriptor(func(at int) {
 		none = disk.Retry(func() error { return unix.Fstat(at, &open) })
 	})
 	return cmp.Or(failed, err, closed, none) == nil && there.Dev == open.Dev && there.Ino == open.Ino
 }
 
-func (f descriptor) look(name string) (info unix.Stat_t, err error) {
-	failed := f.hold(func(dir int) {
+func (f descriptor) rawStat(name string) (info unix.Stat_t, err error) {
+	failed := f.withDescriptor(func(dir int) {
 		err = disk.Retry(func() error { return unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) })
 	})
 	if failed != nil {
@@ -136,8 +136,8 @@ func (f descriptor) look(name string) (info unix.Stat_t, err error) {
 	return info, err
 }
 
-// hold calls with the descriptor of the folder, which is not closed meanwhile.
-func (f descriptor) hold(call func(dir int)) error {
+// withDescriptor calls with the descriptor of the folder, which is not closed meanwhile.
+func (f descriptor) withDescriptor(call func(dir int)) error {
 	conn, err := f.dir.SyscallConn()
 	if err == nil {
 		err = conn.Control(func(dir uintptr) { call(int(dir)) })
@@ -180,9 +180,9 @@ func (o *opened) Close() error {
 }
 
 func (f descriptor) openFile(name string) (Opened, error) {
-	fd, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
+	fd, err := f.openEntry(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	if err != nil {
-		return nil, f.why(name, err)
+		return nil, f.openError(name, err)
 	}
 	file, info := &opened{fd}, unix.Stat_t{}
 	err = disk.Retry(func() error { return unix.Fstat(fd, &info) })

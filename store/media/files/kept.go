@@ -29,9 +29,9 @@ var keptSum = crc32.MakeTable(crc32.Castagnoli)
 
 var errDamaged = errors.New("damaged")
 
-// encode returns the notes as they are kept. What has not been used for long is
+// encodeNotes returns the notes as they are kept. What has not been used for long is
 // left out. The caller holds mu.
-func (m *Memory) encode() []byte {
+func (m *Memory) encodeNotes() []byte {
 	count := uint64(0)
 	for _, n := range m.notes {
 		if n.unused <= maxUnused {
@@ -45,13 +45,13 @@ func (m *Memory) encode() []byte {
 	text = binary.AppendUvarint(text, count)
 	for name, n := range m.notes {
 		if n.unused <= maxUnused {
-			text = n.append(text, name)
+			text = n.appendTo(text, name)
 		}
 	}
 	return binary.LittleEndian.AppendUint32(text, crc32.Checksum(text, keptSum))
 }
 
-func (n *note) append(text []byte, name string) []byte {
+func (n *note) appendTo(text []byte, name string) []byte {
 	text = AppendText(text, name)
 	text = binary.AppendVarint(text, n.stamp.Size)
 	for _, at := range []time.Time{n.stamp.Modified, n.stamp.changed} {
@@ -63,9 +63,9 @@ func (n *note) append(text []byte, name string) []byte {
 	return AppendText(text, n.text)
 }
 
-// decode takes notes that were kept. The texts stay in text. After an error, the
+// parseNotes takes notes that were kept. The texts stay in text. After an error, the
 // notes are not to be used.
-func (m *Memory) decode(text []byte) error {
+func (m *Memory) parseNotes(text []byte) error {
 	end := len(text) - crc32.Size
 	if end < 0 || binary.LittleEndian.Uint32(text[end:]) != crc32.Checksum(text[:end], keptSum) {
 		return errDamaged
@@ -97,7 +97,7 @@ func (m *Memory) decodeNotes(text []byte) error {
 		if k.IsDamaged() {
 			return errDamaged
 		}
-		m.drop(name)
+		m.dropNote(name)
 		m.notes[name] = n
 		m.size += n.size(name)
 	}

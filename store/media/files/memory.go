@@ -84,13 +84,13 @@ func (m *Memory) Note(name string, at Stamp, text []byte) {
 	m.load.Do(m.takeFromCache)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drop(name)
+	m.dropNote(name)
 	if !at.settled {
 		return
 	}
 	n := &note{stamp: at, text: text}
 	if m.size+n.size(name) > maxNotes {
-		m.prune()
+		m.pruneNotes()
 	}
 	if m.size+n.size(name) > maxNotes {
 		return
@@ -103,16 +103,16 @@ func (m *Memory) Note(name string, at Stamp, text []byte) {
 	m.read += at.Size
 }
 
-func (m *Memory) drop(name string) {
+func (m *Memory) dropNote(name string) {
 	if n := m.notes[name]; n != nil {
 		m.size -= n.size(name)
 		delete(m.notes, name)
 	}
 }
 
-// prune drops what earlier processes kept and this one did not ask for yet. It
+// pruneNotes drops what earlier processes kept and this one did not ask for yet. It
 // does so once: after that, all notes are of this process.
-func (m *Memory) prune() {
+func (m *Memory) pruneNotes() {
 	if m.pruned {
 		return
 	}

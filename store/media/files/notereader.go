@@ -51,19 +51,19 @@ func (r *NoteReader) Bytes(n int) []byte {
 // Uvarint returns the next number that binary.AppendUvarint wrote.
 func (r *NoteReader) Uvarint() uint64 {
 	v, size := binary.Uvarint(r.rest)
-	r.number(size)
+	r.skipNumber(size)
 	return v
 }
 
 // Varint returns the next number that binary.AppendVarint wrote.
 func (r *NoteReader) Varint() int64 {
 	v, size := binary.Varint(r.rest)
-	r.number(size)
+	r.skipNumber(size)
 	return v
 }
 
-// number skips a number of size bytes; a size that is not positive means a malformed number.
-func (r *NoteReader) number(size int) {
+// skipNumber skips a number of size bytes; a size that is not positive means a malformed number.
+func (r *NoteReader) skipNumber(size int) {
 	if size <= 0 {
 		r.Break()
 		return

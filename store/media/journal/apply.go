@@ -48,7 +48,7 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 		return model.Receipt{}, ErrNoCarry
 	}
 	e.Op = plan.Op
-	if err := j.apply(ctx, e, d, verify); err != nil {
+	if err := j.applyIntent(ctx, e, d, verify); err != nil {
 		return model.Receipt{}, err
 	}
 	receipt := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Head: plan.Target,
@@ -61,39 +61,39 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 
 const unchanged = "nothing was changed"
 
-func (j *Journal) apply(ctx context.Context, e *intent, d *Draft, verify func(context.Context) error) error {
+func (j *Journal) applyIntent(ctx context.Context, e *intent, d *Draft, verify func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := j.prepare(); err != nil {
-		return explain(err, unchanged)
+	if err := j.makeFolders(); err != nil {
+		return explainOutcome(err, unchanged)
 	}
 	unlock, err := j.disk.Lock(lockName)
 	if err != nil {
-		return explain(err, unchanged)
+		return explainOutcome(err, unchanged)
 	}
 	defer unlock()
 	if err := j.prepareFile(); err != nil {
-		return explain(err, unchanged)
+		return explainOutcome(err, unchanged)
 	}
-	w, err := j.begin(ctx, e, d)
+	w, err := j.beginWrite(ctx, e, d)
 	if err != nil {
-		return explain(err, unchanged)
+		return explainOutcome(err, unchanged)
 	}
 	if err := w.carryOut(ctx, verify); err != nil {
 		if unfinished := (*UnfinishedError)(nil); errors.As(err, &unfinished) {
-			return explain(err, "the journal knows what is left to do")
+			return explainOutcome(err, "the journal knows what is left to do")
 		}
 		if left := (*LeftError)(nil); errors.As(err, &left) {
-			return explain(err, "the journal lists what it changed")
+			return explainOutcome(err, "the journal lists what it changed")
 		}
-		return explain(err, "everything was taken back")
+		return explainOutcome(err, "everything was taken back")
 	}
 	return nil
 }
 
-// prepare makes the journal's own folders.
-func (j *Journal) prepare() error {
+// makeFolders makes the journal's own folders.
+func (j *Journal) makeFolders() error {
 	for _, dir := range []string{Folder, keptName, outName} {
 		if err := j.disk.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -113,32 +113,32 @@ func (j *Journal) prepareFile() error {
 	return nil
 }
 
-// begin does all of a write that changes no file: after it, the intent is in the
+// beginWrite does all of a write that changes no file: after it, the intent is in the
 // journal. When it fails, the intent is not, or its end is as well.
-func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error) {
-	h, err := j.history()
+func (j *Journal) beginWrite(ctx context.Context, e *intent, d *Draft) (*write, error) {
+	h, err := j.readHistory()
 	if err != nil {
 		return nil, err
 	}
 	if h.open != nil {
-		if err := j.recover(h); err != nil {
+		if err := j.endIntent(h); err != nil {
 			return nil, fmt.Errorf("a write was broken off before: %w", err)
 		}
-		if h, err = j.history(); err != nil {
+		if h, err = j.readHistory(); err != nil {
 			return nil, err
 		}
 	}
 	if e.of != 0 {
-		if p := h.pending(e.Op); p == nil || p.ID != e.of {
+		if p := h.nextReversal(e.Op); p == nil || p.ID != e.of {
 			return nil, fmt.Errorf("%s of write %d: another write came before it: look again: %w", e.Op, e.of, model.ErrHeadMoved)
 		}
 	}
 	e.ID, e.At = h.last+1, j.o.Now()
 	w := j.newWrite(e, h)
-	if err := w.sweep(); err != nil {
+	if err := w.sweepOut(); err != nil {
 		return nil, err
 	}
-	if err := w.expected(); err != nil {
+	if err := w.checkExpected(); err != nil {
 		return nil, err
 	}
 	if err := w.keepAll(d); err != nil {
@@ -147,7 +147,7 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	if err := w.keepStays(); err != nil {
 		return nil, err
 	}
-	if err := w.stage(w.Changes, w.bringing(), d); err != nil {
+	if err := w.stageCopies(w.Changes, w.bringingChanges(), d); err != nil {
 		return nil, err
 	}
 	// The names of the journal and its folders may be new, or another's who was
@@ -163,16 +163,16 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	r := record{Entry: &Entry{JournalEntry: e.JournalEntry, NewSession: e.NewSession, Guards: e.Guards}, Of: e.of}
 	if e.of == 0 {
 		r.Changes, r.Was, r.Head = slices.Concat(e.Changes, e.Stays), e.Was, e.Head
-		if r.Came, err = j.came(h, d); err != nil {
+		if r.Came, err = j.namesSince(h, d); err != nil {
 			return nil, err
 		}
 	}
-	if err := w.append(r); err != nil {
+	if err := w.appendRecord(r); err != nil {
 		// It may be there nevertheless.
-		if h, unknown := j.history(); unknown == nil && h.open == nil {
+		if h, unknown := j.readHistory(); unknown == nil && h.open == nil {
 			return nil, err
 		}
-		if failed := w.append(record{Back: e.ID, Why: err.Error()}); failed != nil {
+		if failed := w.appendRecord(record{Back: e.ID, Why: err.Error()}); failed != nil {
 			return nil, &UnfinishedError{e.ID, errors.Join(err, failed)}
 		}
 		return nil, err
@@ -191,13 +191,13 @@ func (w *write) keepAll(d *Draft) error {
 			leaving[c.Before] = true
 			old, leaves = append(old, c.Before), append(leaves, i)
 		}
-		if _, given := d.content(c.After); given && !coming[c.After] {
+		if _, given := d.findContent(c.After); given && !coming[c.After] {
 			coming[c.After] = true
 			fresh = append(fresh, c.After)
 		}
 	}
 	there := make([]bool, len(old))
-	err := w.j.parallel(len(old), func(i int, buf *[]byte) (err error) {
+	err := w.j.runParallel(len(old), func(i int, buf *[]byte) (err error) {
 		there[i], err = w.isKept(old[i], buf)
 		if err == nil && !there[i] && w.j.turner != nil {
 			err, there[i] = w.keepLive(w.Changes[leaves[i]].Path, old[i], w.seen[leaves[i]]), true
@@ -210,10 +210,10 @@ func (w *write) keepAll(d *Draft) error {
 	for i, v := range old {
 		w.have[v] = there[i]
 	}
-	err = w.j.parallel(len(fresh), func(i int, buf *[]byte) error {
+	err = w.j.runParallel(len(fresh), func(i int, buf *[]byte) error {
 		one := *w // the names of what it makes are its own
 		one.fresh = i * 2
-		data, _ := d.content(fresh[i])
+		data, _ := d.findContent(fresh[i])
 		return one.keepNew(data, fresh[i], buf)
 	})
 	w.fresh = 2 * len(fresh)
@@ -232,16 +232,16 @@ func (w *write) keepStays() error {
 		return nil // it was kept by the write that this takes back, or does again
 	}
 	copies := make([]string, len(w.Stays))
-	err := w.j.parallel(len(w.Stays), func(i int, buf *[]byte) error {
+	err := w.j.runParallel(len(w.Stays), func(i int, buf *[]byte) error {
 		s := w.Stays[i]
 		there, err := w.isKept(s.Before, buf)
 		if err != nil || there {
 			return err
 		}
 		if w.j.turner != nil {
-			now, err := w.j.look(s.Path, buf)
+			now, err := w.j.lookAt(s.Path, buf)
 			if err == nil && now.Version != s.Before {
-				err = &ConflictError{Path: s.Path, Found: became(s.Before, now.Version)}
+				err = &ConflictError{Path: s.Path, Found: describeChange(s.Before, now.Version)}
 			}
 			if err == nil {
 				err = w.keepLive(s.Path, s.Before, now)
@@ -262,7 +262,7 @@ func (w *write) keepStays() error {
 		if name == "" {
 			continue
 		}
-		if err := w.put(name, w.Stays[i].Before); err != nil {
+		if err := w.moveToKept(name, w.Stays[i].Before); err != nil {
 			return err
 		}
 	}
@@ -275,31 +275,31 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 		return w.forgetAll(ctx, verify)
 	}
 	for from, to := 0, 0; from < len(w.Changes); from = to {
-		to = from + w.together(from)
-		err := w.j.parallel(to-from, func(n int, _ *[]byte) error {
+		to = from + w.batchSize(from)
+		err := w.j.runParallel(to-from, func(n int, _ *[]byte) error {
 			i := from + n
 			if w.Changes[i].After.same(w.seen[i].Version) {
 				return nil // in Recover: it is done
 			}
-			return w.change(i, w.Changes[i], w.seen[i])
+			return w.makeChange(i, w.Changes[i], w.seen[i])
 		})
 		if err != nil {
 			return w.takeBack(to, err)
 		}
 	}
-	err := w.sync()
+	err := w.syncFolders()
 	if err == nil {
-		err = w.verified(context.WithoutCancel(ctx), verify)
+		err = w.verifyStore(context.WithoutCancel(ctx), verify)
 	}
 	if err != nil {
 		return w.takeBack(len(w.Changes), err)
 	}
-	return w.done()
+	return w.noteDone()
 }
 
-// together returns how many of the changes from one on are made at once: on a disk where each
+// batchSize returns how many of the changes from one on are made at once: on a disk where each
 // takes long, the files that are taken away one after the other.
-func (w *write) together(from int) int {
+func (w *write) batchSize(from int) int {
 	n := 0
 	for w.j.turner != nil && from+n < len(w.Changes) && w.Changes[from+n].Before.file() && w.Changes[from+n].After.None() {
 		n++
@@ -307,31 +307,31 @@ func (w *write) together(from int) int {
 	return max(n, 1)
 }
 
-// verified checks that no other program wrote meanwhile, and then what the kind reads.
+// verifyStore checks that no other program wrote meanwhile, and then what the kind reads.
 // If another program wrote while the kind read, the error is that conflict.
-func (w *write) verified(ctx context.Context, verify func(context.Context) error) error {
-	err := w.undisturbed()
+func (w *write) verifyStore(ctx context.Context, verify func(context.Context) error) error {
+	err := w.checkUndisturbed()
 	if err != nil || verify == nil {
 		return err
 	}
 	if err = verify(ctx); err == nil {
 		return nil
 	}
-	return cmp.Or(w.undisturbed(), err)
+	return cmp.Or(w.checkUndisturbed(), err)
 }
 
-// undisturbed checks that all changes are as they were made, and that the guards hold.
-func (w *write) undisturbed() error {
-	if err := w.stands(); err != nil {
+// checkUndisturbed checks that all changes are as they were made, and that the guards hold.
+func (w *write) checkUndisturbed() error {
+	if err := w.checkChanges(); err != nil {
 		return err
 	}
-	return w.guarded()
+	return w.checkGuards()
 }
 
 // forgetAll carries out a purge. As nothing can be taken back, it is verified
 // first: the store itself does not change.
 func (w *write) forgetAll(ctx context.Context, verify func(context.Context) error) error {
-	if err := w.verified(ctx, verify); err != nil {
+	if err := w.verifyStore(ctx, verify); err != nil {
 		return w.takeBack(0, err)
 	}
 	return w.forgetContents()
@@ -339,18 +339,18 @@ func (w *write) forgetAll(ctx context.Context, verify func(context.Context) erro
 
 func (w *write) forgetContents() error {
 	for _, c := range w.Changes {
-		if err := w.forget(c.Before); err != nil {
+		if err := w.forgetContent(c.Before); err != nil {
 			return &UnfinishedError{w.ID, err}
 		}
 	}
 	if err := w.j.disk.Sync(keptName); err != nil {
 		return &UnfinishedError{w.ID, err}
 	}
-	return w.done()
+	return w.noteDone()
 }
 
-func (w *write) done() error {
-	if err := w.append(record{Done: w.ID}); err != nil {
+func (w *write) noteDone() error {
+	if err := w.appendRecord(record{Done: w.ID}); err != nil {
 		return &UnfinishedError{w.ID, err}
 	}
 	return nil

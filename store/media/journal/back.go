@@ -33,28 +33,28 @@ func (j *Journal) PlanRedo(ctx context.Context) (model.Plan, error) {
 }
 
 func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
-	h, err := j.history()
+	h, err := j.readHistory()
 	if err != nil {
-		return model.Plan{}, explain(err, unread)
+		return model.Plan{}, explainOutcome(err, unread)
 	}
 	if err := ctx.Err(); err != nil {
 		return model.Plan{}, err
 	}
-	e := h.pending(op)
+	e := h.nextReversal(op)
 	if e == nil {
 		return model.Plan{}, &model.NothingToError{Op: op}
 	}
 	b := &back{Entry: *e, of: e.ID, changes: e.Changes()}
-	b.Undone, b.Op, b.Guards = false, op, lasting(e, b.changes)
+	b.Undone, b.Op, b.Guards = false, op, lastingGuards(e, b.changes)
 	from, to := model.Point{ID: e.From, Index: e.FromIndex}, model.Point{ID: e.To, Index: e.ToIndex}
 	plan := model.Plan{Op: op, Session: e.Session, Entry: e.ID, Carry: b, Target: from, Head: to}
 	if op == model.OpRedo {
 		plan.Target, plan.Head = to, from
 	} else {
-		b.changes = reversed(b.changes)
+		b.changes = reverseChanges(b.changes)
 	}
-	if err := j.possible(b, h); err != nil {
-		return model.Plan{}, explain(fmt.Errorf("%s write %d, a %s of %s: %w", op, e.ID, e.Op, e.Session, err), unchanged)
+	if err := j.checkPossible(b, h); err != nil {
+		return model.Plan{}, explainOutcome(fmt.Errorf("%s write %d, a %s of %s: %w", op, e.ID, e.Op, e.Session, err), unchanged)
 	}
 	plan.Files = planFiles(b.changes)
 	plan.Removes = op == model.OpUndo && e.NewSession != ""
@@ -62,10 +62,10 @@ func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error)
 	return plan, nil
 }
 
-// lasting returns the guards of an entry that must still hold when it is taken back:
+// lastingGuards returns the guards of an entry that must still hold when it is taken back:
 // those in folders in which its changes are. That a fork's origin went on does
 // not matter to the fork.
-func lasting(e *Entry, changes []Change) []Guard {
+func lastingGuards(e *Entry, changes []Change) []Guard {
 	dirs := map[string]bool{}
 	for _, c := range changes {
 		dirs[path.Dir(c.Path)] = true
@@ -86,10 +86,10 @@ func lasting(e *Entry, changes []Change) []Guard {
 	return list
 }
 
-// possible checks that everything is as it must be, and that all contents are kept.
-func (j *Journal) possible(b *back, h *history) error {
+// checkPossible checks that everything is as it must be, and that all contents are kept.
+func (j *Journal) checkPossible(b *back, h *history) error {
 	w := j.newWrite(&intent{Entry: b.Entry, Changes: b.changes, of: b.of}, h)
-	err := w.expected()
+	err := w.checkExpected()
 	if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
 		conflict.Do = "restore the set-aside branch instead"
 		if b.Op == model.OpRedo {
@@ -103,7 +103,7 @@ func (j *Journal) possible(b *back, h *history) error {
 		if !c.After.file() {
 			continue
 		}
-		_, err := j.disk.Lstat(c.After.kept())
+		_, err := j.disk.Lstat(c.After.keptPath())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return &PurgedError{Path: c.Path, By: h.forgotBy(c.After)}

@@ -186,8 +186,8 @@ func parseUUID(text string) (id uuid.UUID, ok bool) {
 // no names.
 func (d *Draft) Rows(folders ...string) { d.rows = append(d.rows, folders...) }
 
-// came returns the names that came into the folders of a draft since the last entry.
-func (j *Journal) came(h *history, d *Draft) (list []Came, err error) {
+// namesSince returns the names that came into the folders of a draft since the last entry.
+func (j *Journal) namesSince(h *history, d *Draft) (list []Came, err error) {
 	dirs := slices.Clone(d.rows)
 	for _, g := range d.guards {
 		if g.Version.Folder {
@@ -209,7 +209,7 @@ func (j *Journal) came(h *history, d *Draft) (list []Came, err error) {
 				fresh[name] = true
 			}
 		}
-		h.forget(dir, fresh)
+		h.forgetNames(dir, fresh)
 		if len(fresh) == 0 {
 			continue
 		}
@@ -222,9 +222,9 @@ func (j *Journal) came(h *history, d *Draft) (list []Came, err error) {
 	return list, nil
 }
 
-// forget takes the names away that were in a folder at the end of the last entry: what
+// forgetNames takes the names away that were in a folder at the end of the last entry: what
 // the newest entry says that names one counts.
-func (h *history) forget(dir string, names map[string]bool) {
+func (h *history) forgetNames(dir string, names map[string]bool) {
 	gone := map[string]bool{} // away since then: who has such a name came later
 	seen := map[*Part]bool{}  // whose names are gone or taken away
 	for i := len(h.entries) - 1; i >= 0 && len(names) > 0; i-- {

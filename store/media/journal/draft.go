@@ -53,13 +53,13 @@ func (j *Journal) Draft() *Draft {
 
 // Err returns the first error.
 func (d *Draft) Err() error {
-	d.settle()
+	d.readPending()
 	return d.err
 }
 
 // Changes returns the collected changes. The caller may not write to them.
 func (d *Draft) Changes() []Change {
-	d.settle()
+	d.readPending()
 	return d.changes
 }
 
@@ -69,23 +69,23 @@ func (d *Draft) Changes() []Change {
 // that is there already is no change. The bytes may not be written to until the
 // plan is carried out.
 func (d *Draft) Put(name string, data []byte) {
-	before := d.before(name)
+	before := d.versionBefore(name)
 	does, mode := model.FileReplaced, before.Mode
 	switch {
 	case before.Folder:
-		d.fail(fmt.Errorf("write %s: it is a folder", name))
+		d.noteError(fmt.Errorf("write %s: it is a folder", name))
 	case before.None():
 		does, mode = model.FileWritten, d.modeBeside(name)
 	}
 	after := versionOf(data, mode)
-	d.contents[after.base()] = data
-	d.add(Change{name, does, before, after})
+	d.contents[after.baseName()] = data
+	d.addChange(Change{name, does, before, after})
 }
 
 // MakeFolder makes a folder, and those that it is in, where they are not there.
 func (d *Draft) MakeFolder(name string) {
 	if !fs.ValidPath(name) {
-		d.fail(fmt.Errorf("make folder %q: %w", name, fs.ErrInvalid))
+		d.noteError(fmt.Errorf("make folder %q: %w", name, fs.ErrInvalid))
 		return
 	}
 	d.makeFolders(name)
@@ -95,40 +95,40 @@ func (d *Draft) MakeFolder(name string) {
 // later, together with others: a missing one is a ConflictError of [Draft.Err] and
 // [Draft.Plan], because the caller met it a moment ago.
 func (d *Draft) SetAside(name string) {
-	d.add(Change{Path: name, Does: model.FileSetAside})
+	d.addChange(Change{Path: name, Does: model.FileSetAside})
 }
 
 // Copy makes a file with the content of another file of the store.
 func (d *Draft) Copy(name, from string) {
-	after, before := d.before(from), d.before(name)
+	after, before := d.versionBefore(from), d.versionBefore(name)
 	if !after.file() {
-		d.fail(fmt.Errorf("copy %s: %w", from, fs.ErrNotExist))
+		d.noteError(fmt.Errorf("copy %s: %w", from, fs.ErrNotExist))
 	}
-	d.sources[after.base()] = from
-	d.add(Change{name, model.FileCopied, before, after})
+	d.sources[after.baseName()] = from
+	d.addChange(Change{name, model.FileCopied, before, after})
 }
 
 // PutBack gives a path a content that is kept.
 func (d *Draft) PutBack(name string, v Version) {
-	_, err := d.j.disk.Lstat(v.kept())
+	_, err := d.j.disk.Lstat(v.keptPath())
 	if errors.Is(err, fs.ErrNotExist) || !v.file() || !v.sound() {
 		gone := &PurgedError{Path: name}
-		if h, failed := d.j.history(); failed == nil {
+		if h, failed := d.j.readHistory(); failed == nil {
 			gone.By = h.forgotBy(v)
 		}
 		err = gone
 	}
 	if err != nil {
-		d.fail(fmt.Errorf("put back %s: %w", name, err))
+		d.noteError(fmt.Errorf("put back %s: %w", name, err))
 	}
-	d.add(Change{name, model.FilePutBack, d.before(name), v})
+	d.addChange(Change{name, model.FilePutBack, d.versionBefore(name), v})
 }
 
 // Forget deletes a kept content for good, in whatever mode it is kept. path is
 // where it was, and stays as it is. A draft that forgets changes nothing else.
 func (d *Draft) Forget(path string, v Version) {
 	if !v.file() || !v.sound() {
-		d.fail(fmt.Errorf("forget %s: %w", path, fs.ErrNotExist))
+		d.noteError(fmt.Errorf("forget %s: %w", path, fs.ErrNotExist))
 		return
 	}
 	c := Change{path, model.FileForgotten, v, Version{}}
@@ -141,10 +141,10 @@ func (d *Draft) Forget(path string, v Version) {
 // Expect says that a file must stay as it is now, or that a folder may get and lose
 // no names but those of the changes. Names that [Options].Ignore knows come and go.
 func (d *Draft) Expect(name string) {
-	g := guarded{Guard: Guard{Path: name, Version: d.before(name)}}
+	g := guarded{Guard: Guard{Path: name, Version: d.versionBefore(name)}}
 	if g.Version.Folder {
 		names, err := d.j.disk.Names(name)
-		d.fail(err)
+		d.noteError(err)
 		g.names = names
 	}
 	d.guards = append(d.guards, g)
@@ -163,71 +163,71 @@ func (d *Draft) Was(text string) { d.was = text }
 // Leads puts down the row that is the head after the write.
 func (d *Draft) Leads(head string) { d.head = head }
 
-// content returns a new content; a nil draft has no contents.
-func (d *Draft) content(v Version) (data []byte, ok bool) {
+// findContent returns a new content; a nil draft has no contents.
+func (d *Draft) findContent(v Version) (data []byte, ok bool) {
 	if d == nil || !v.file() {
 		return nil, false
 	}
-	data, ok = d.contents[v.base()]
+	data, ok = d.contents[v.baseName()]
 	return data, ok
 }
 
-// source returns a file of the store that has a content; a nil draft has no sources.
-func (d *Draft) source(v Version) (name string, ok bool) {
+// findSource returns a file of the store that has a content; a nil draft has no sources.
+func (d *Draft) findSource(v Version) (name string, ok bool) {
 	if d == nil {
 		return "", false
 	}
-	name, ok = d.sources[v.base()]
+	name, ok = d.sources[v.baseName()]
 	return name, ok
 }
 
-// fail records the first error; it ignores nil.
-func (d *Draft) fail(err error) {
+// noteError records the first error; it ignores nil.
+func (d *Draft) noteError(err error) {
 	if d.err == nil {
 		d.err = err
 	}
 }
 
-// before returns the version at a path, not counting the changes so far.
-func (d *Draft) before(name string) Version {
+// versionBefore returns the version at a path, not counting the changes so far.
+func (d *Draft) versionBefore(name string) Version {
 	v, err := d.j.Version(name)
-	d.fail(err)
+	d.noteError(err)
 	return v
 }
 
-// settle looks up what those files hold that were not looked at yet.
-func (d *Draft) settle() {
+// readPending looks up what those files hold that were not looked at yet.
+func (d *Draft) readPending() {
 	unread := d.unread
 	d.unread = nil
-	err := d.j.parallel(len(unread), func(i int, buf *[]byte) (err error) {
+	err := d.j.runParallel(len(unread), func(i int, buf *[]byte) (err error) {
 		c := &d.changes[unread[i]]
-		c.Before, err = d.j.file(c.Path, buf)
-		return cause("set aside", c.Path, err)
+		c.Before, err = d.j.fileVersion(c.Path, buf)
+		return explainCause("set aside", c.Path, err)
 	})
 	if err == nil {
-		err = d.j.parallel(len(d.stays), func(i int, buf *[]byte) (err error) {
+		err = d.j.runParallel(len(d.stays), func(i int, buf *[]byte) (err error) {
 			s := &d.stays[i]
 			if s.Before.None() {
-				s.Before, err = d.j.file(s.Path, buf)
+				s.Before, err = d.j.fileVersion(s.Path, buf)
 				s.After = s.Before
 			}
-			return cause("keep", s.Path, err)
+			return explainCause("keep", s.Path, err)
 		})
 	}
-	d.fail(err)
+	d.noteError(err)
 }
 
-// cause says in an error what was to be done to a path; a conflict says all itself.
-func cause(does, name string, err error) error {
+// explainCause says in an error what was to be done to a path; a conflict says all itself.
+func explainCause(does, name string, err error) error {
 	if err != nil && !errors.Is(err, model.ErrHeadMoved) {
 		err = fmt.Errorf("%s %s: %w", does, name, err)
 	}
 	return err
 }
 
-// file returns the version at a path, which has to be a file.
-func (j *Journal) file(name string, buf *[]byte) (Version, error) {
-	found, err := j.look(name, buf)
+// fileVersion returns the version at a path, which has to be a file.
+func (j *Journal) fileVersion(name string, buf *[]byte) (Version, error) {
+	found, err := j.lookAt(name, buf)
 	switch {
 	case err == nil && found.None():
 		err = &ConflictError{Path: name, Found: "was removed"}
@@ -237,14 +237,14 @@ func (j *Journal) file(name string, buf *[]byte) (Version, error) {
 	return found.Version, err
 }
 
-// add appends a change, below the folders that it needs.
-func (d *Draft) add(c Change) {
+// addChange appends a change, below the folders that it needs.
+func (d *Draft) addChange(c Change) {
 	switch {
 	case !ours(c.Path):
-		d.fail(fmt.Errorf("write %q: %w", c.Path, fs.ErrInvalid))
+		d.noteError(fmt.Errorf("write %q: %w", c.Path, fs.ErrInvalid))
 		return
 	case d.paths[c.Path]:
-		d.fail(errors.New("write " + c.Path + " twice"))
+		d.noteError(errors.New("write " + c.Path + " twice"))
 		return
 	}
 	if c.Does == model.FileSetAside {
@@ -262,9 +262,9 @@ func (d *Draft) add(c Change) {
 func (d *Draft) makeFolders(dir string) {
 	var missing []string
 	for ; !d.folders[dir]; dir = path.Dir(dir) {
-		found := d.before(dir)
+		found := d.versionBefore(dir)
 		if found.file() {
-			d.fail(fmt.Errorf("write into %s: it is a file", dir))
+			d.noteError(fmt.Errorf("write into %s: it is a file", dir))
 		}
 		d.folders[dir] = true
 		if !found.None() {
@@ -328,7 +328,7 @@ func (d *Draft) folderModeBeside(name string) fs.FileMode {
 func (d *Draft) eachBeside(dir string, look func(fs.FileInfo)) {
 	names, err := d.j.disk.Names(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it will be made
-		d.fail(err)
+		d.noteError(err)
 	}
 	seen := 0
 	for _, name := range slices.Backward(names) {
@@ -344,7 +344,7 @@ func (d *Draft) eachBeside(dir string, look func(fs.FileInfo)) {
 			look(info)
 			seen++
 		case !errors.Is(err, fs.ErrNotExist):
-			d.fail(err)
+			d.noteError(err)
 		}
 	}
 }
@@ -354,16 +354,16 @@ func (d *Draft) eachBeside(dir string, look func(fs.FileInfo)) {
 // writes nothing, not even in the journal, and asks nothing. A purge asks once more
 // for all that it makes impossible.
 func (d *Draft) Plan(plan model.Plan) (model.Plan, error) {
-	d.settle()
+	d.readPending()
 	if d.err == nil {
-		d.err = d.forgets(&plan)
+		d.err = d.checkForgets(&plan)
 	}
 	if d.err != nil {
 		return model.Plan{}, d.err
 	}
 	for i := range d.guards {
 		if g := &d.guards[i]; g.Version.Folder {
-			g.Others = d.j.others(g.Path, g.names, d.paths)
+			g.Others = d.j.hashOthers(g.Path, g.names, d.paths)
 		}
 	}
 	if len(d.changes) == 0 {
@@ -374,9 +374,9 @@ func (d *Draft) Plan(plan model.Plan) (model.Plan, error) {
 	return plan, nil
 }
 
-// forgets checks what a draft forgets, and says in the plan what that makes
+// checkForgets checks what a draft forgets, and says in the plan what that makes
 // impossible.
-func (d *Draft) forgets(plan *model.Plan) error {
+func (d *Draft) checkForgets(plan *model.Plan) error {
 	gone := map[string]bool{}
 	for _, c := range d.changes {
 		if c.Does == model.FileForgotten {
@@ -392,7 +392,7 @@ func (d *Draft) forgets(plan *model.Plan) error {
 	case plan.Op != model.OpPurge || len(gone) != len(d.changes):
 		return errors.New("what is forgotten is forgotten by a purge, which does nothing else")
 	}
-	h, err := d.j.history()
+	h, err := d.j.readHistory()
 	if err != nil {
 		return err
 	}
@@ -413,9 +413,9 @@ func (d *Draft) forgets(plan *model.Plan) error {
 	return nil
 }
 
-// others returns the hash of the names in a folder that neither change nor are
+// hashOthers returns the hash of the names in a folder that neither change nor are
 // ignored. The names are in order.
-func (j *Journal) others(dir string, names []string, changing map[string]bool) string {
+func (j *Journal) hashOthers(dir string, names []string, changing map[string]bool) string {
 	sum := sha256.New()
 	for _, name := range names {
 		if !j.o.Ignore(name) && name != Folder && !changing[path.Join(dir, name)] {

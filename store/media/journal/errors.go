@@ -60,7 +60,7 @@ type KeptError struct {
 }
 
 func (e *KeptError) Error() string {
-	return fmt.Sprintf("%s: not what its name, the SHA-256 of its content, says: put the true file back from a copy of the store, or move this one away; what needs it can then not be taken back", listed(e.Names))
+	return fmt.Sprintf("%s: not what its name, the SHA-256 of its content, says: put the true file back from a copy of the store, or move this one away; what needs it can then not be taken back", joinFew(e.Names))
 }
 
 // UnfinishedError says that a write was broken off and could be neither finished nor
@@ -96,19 +96,19 @@ var errCopy = errors.New("it was broken off before all files were copied")
 // unread describes the outcome of a write when the journal could not be read.
 const unread = "what was written is not known"
 
-// explain adds to an error the outcome of the write, and a remedy.
-func explain(err error, became string) error {
+// explainOutcome adds to an error the outcome of the write, and a remedy.
+func explainOutcome(err error, became string) error {
 	if model.Unwritable(err) {
 		return fmt.Errorf("journal: %w", &model.UnwritableError{Err: err, Became: became})
 	}
-	if do := remedy(err); do != "" {
+	if do := remedyOf(err); do != "" {
 		became += "; " + do
 	}
 	return fmt.Errorf("journal: %w (%s)", err, became)
 }
 
-// remedy returns advice on an error of the system, or "".
-func remedy(err error) string {
+// remedyOf returns advice on an error of the system, or "".
+func remedyOf(err error) string {
 	switch {
 	case errors.Is(err, disk.ErrLocked):
 		return "try again when it is done"

@@ -183,7 +183,7 @@ func TestRecover_fails(t *testing.T) {
 				}
 				runs++
 				where := fmt.Sprintf("%s, killed at %d, call %d of the recovery fails, %s: %v", c.name, n, k, failed, err)
-				open, failure := journal.New(m, journal.Options{}).Unfinished(t.Context())
+				open, failure := journal.New(m, journal.Options{}).OpenEntry(t.Context())
 				must(t, failure)
 				told := (*journal.UnfinishedError)(nil)
 				switch {

@@ -153,7 +153,7 @@ func TestRecover_besideAnAgent(t *testing.T) {
 					continue // as after the call before
 				}
 				j := journal.New(m, journal.Options{})
-				open, err := j.Unfinished(t.Context())
+				open, err := j.OpenEntry(t.Context())
 				must(t, err)
 				if open == nil || f.do(m, f.path) != nil {
 					continue
@@ -241,7 +241,7 @@ func TestRecover_takingBack(t *testing.T) {
 		if now := m.Tree(live); !maps.Equal(now, want) {
 			t.Fatalf("killed %d calls later:\n%s", n, difference(now, want, want))
 		}
-		if open, err := j.Unfinished(t.Context()); open != nil || err != nil {
+		if open, err := j.OpenEntry(t.Context()); open != nil || err != nil {
 			t.Fatal(open, err)
 		}
 	}

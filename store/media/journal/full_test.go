@@ -65,7 +65,7 @@ func TestApply_full(t *testing.T) {
 	j = journal.New(f, journal.Options{})
 	put(t, j, "s/a", "2")
 	undoes(t, j)
-	if h, err := j.Unfinished(t.Context()); h != nil || err != nil {
+	if h, err := j.OpenEntry(t.Context()); h != nil || err != nil {
 		t.Error(h, err)
 	}
 	// What the error says works.

@@ -12,9 +12,9 @@ import (
 	"hindcast/store/media/journal"
 )
 
-// sealed returns each line that begins as JSON does the checksum that it needs: what a
+// sealRecord returns each line that begins as JSON does the checksum that it needs: what a
 // journal says is fuzzed as well as how it is written.
-func sealed(data []byte) []byte {
+func sealRecord(data []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(data) {
 		if text := bytes.TrimSuffix(line, []byte("\n")); len(text) > 0 && text[0] == '{' {
@@ -48,7 +48,7 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := base.Clone()
 		must(t, m.Remove(".hindcast/journal"))
-		must(t, m.Create(".hindcast/journal", sealed(data), 0o600))
+		must(t, m.Create(".hindcast/journal", sealRecord(data), 0o600))
 		j := journal.New(m, journal.Options{})
 		damaged, conflict := (*journal.DamagedError)(nil), (*journal.ConflictError)(nil)
 		if _, err := j.Entries(t.Context()); errors.As(err, new(*journal.FormatError)) {
@@ -60,7 +60,7 @@ func FuzzJournal(f *testing.F) {
 			t.Fatal(err)
 		}
 		had, open := contents(m), false
-		if e, err := j.Unfinished(t.Context()); err == nil && e != nil {
+		if e, err := j.OpenEntry(t.Context()); err == nil && e != nil {
 			open = e.Op == model.OpPurge
 		}
 		unfinished := (*journal.UnfinishedError)(nil)

@@ -53,14 +53,14 @@ type Entry struct {
 	parts []*Part
 }
 
-// Parts returns the changes to files, packed, see [Entry.Named]. Entries that say the same
+// Parts returns the changes to files, packed, see [Entry.AllChanges]. Entries that say the same
 // of some files have one Part of them, as long as the journal is in memory.
 func (e *Entry) Parts() []*Part { return e.parts }
 
-// Named returns the changes of the entry in the order in which they were made, and behind
+// AllChanges returns the changes of the entry in the order in which they were made, and behind
 // them those that do nothing: the files that it left as they were and whose contents it
 // kept, see [Draft.Keep]. They are unpacked each time.
-func (e *Entry) Named() []Change { return unpackAll(e.parts, func(*Part) bool { return true }) }
+func (e *Entry) AllChanges() []Change { return unpackAll(e.parts, func(*Part) bool { return true }) }
 
 // Changes returns the changes of the entry in the order in which they were made.
 func (e *Entry) Changes() []Change { return unpackAll(e.parts, func(p *Part) bool { return !p.stays }) }
@@ -114,27 +114,27 @@ func New(d disk.Disk, o Options) *Journal {
 // written to. The error is a DamagedError where records cannot be read: then the
 // others are given as well.
 func (j *Journal) Entries(ctx context.Context) ([]Entry, error) {
-	h, err := j.history()
+	h, err := j.readHistory()
 	if err != nil {
-		return nil, explain(err, unread)
+		return nil, explainOutcome(err, unread)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return slices.Clone(h.entries), h.err()
+	return slices.Clone(h.entries), h.damageError()
 }
 
-// Unfinished returns the write that was broken off and is not finished yet, with
+// OpenEntry returns the write that was broken off and is not finished yet, with
 // its changes; nil if every write ended. Another program may be making it just now.
-func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
-	h, err := j.history()
+func (j *Journal) OpenEntry(ctx context.Context) (*Entry, error) {
+	h, err := j.readHistory()
 	if err != nil {
-		return nil, explain(err, unread)
+		return nil, explainOutcome(err, unread)
 	}
 	if h.open == nil {
 		return nil, ctx.Err()
 	}
-	return &h.unfinished().Entry, ctx.Err()
+	return &h.openIntent().Entry, ctx.Err()
 }
 
 // Journal returns the entries as [store.Features].Journal does, newest first and without those that

@@ -587,7 +587,7 @@ func TestApply_secondHindcast(t *testing.T) {
 			if err := other.Recover(ctx); !errors.Is(err, disk.ErrLocked) {
 				t.Error(err)
 			}
-			open, err := other.Unfinished(ctx)
+			open, err := other.OpenEntry(ctx)
 			must(t, err)
 			if open == nil || len(open.Changes()) != 1 {
 				t.Error(open)
@@ -635,7 +635,7 @@ func TestRecover_readOnly(t *testing.T) {
 	says(t, j.Recover(t.Context()), syscall.EROFS, "write 2, a restore of s, was broken off and cannot be finished", "read-only")
 	list, err := j.Entries(t.Context())
 	must(t, err)
-	open, err := j.Unfinished(t.Context())
+	open, err := j.OpenEntry(t.Context())
 	must(t, err)
 	if len(list) != 1 || open == nil || open.ID != 2 || len(open.Changes()) != 2 {
 		t.Error(list, open)
@@ -817,7 +817,7 @@ func TestEntries_tornParts(t *testing.T) {
 			n := before.Clone()
 			j := setLines(t, n, []string{text})
 			list, err := j.Entries(t.Context())
-			if open, failed := j.Unfinished(t.Context()); err != nil || failed != nil || open != nil || len(list) != 1 {
+			if open, failed := j.OpenEntry(t.Context()); err != nil || failed != nil || open != nil || len(list) != 1 {
 				t.Fatalf("%s at byte %d: %d entries, %v, open is %v, %v", how, at-start, len(list), err, open, failed)
 			}
 			setAside(t, j, 80)
@@ -841,11 +841,11 @@ func TestRecover_hostile(t *testing.T) {
 			put(t, j, "s/a", "1")
 			before := m.Tree(live)
 			hostile := fmt.Sprintf(`{"format":2,"id":9,"op":"restore","session":"s","changes":[{"path":%q,"does":"put back","after":{"sha256":%q,"size":1,"mode":384}}]}`, path, version)
-			j = setLines(t, m, append(lines(t, m), string(sealed([]byte(hostile+"\n")))))
+			j = setLines(t, m, append(lines(t, m), string(sealRecord([]byte(hostile+"\n")))))
 			if err := j.Recover(t.Context()); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
-			if open, err := j.Unfinished(t.Context()); open != nil || err != nil {
+			if open, err := j.OpenEntry(t.Context()); open != nil || err != nil {
 				t.Errorf("%s: %v, %v", path, open, err)
 			}
 			if !maps.Equal(m.Tree(live), before) {
@@ -875,7 +875,7 @@ func TestRecover_hostilePurge(t *testing.T) {
 		put(t, j, "s/a", "1")
 		put(t, j, "s/b", "2") // a new one: before it nothing was there
 		had := contents(m)
-		j = setLines(t, m, append(lines(t, m), string(sealed([]byte(hostile+"\n")))))
+		j = setLines(t, m, append(lines(t, m), string(sealRecord([]byte(hostile+"\n")))))
 		if err := j.Recover(t.Context()); err != nil {
 			t.Errorf("%s: %v", hostile, err)
 		}
@@ -897,7 +897,7 @@ func TestApply_numbers(t *testing.T) {
 	} {
 		m, j := desk(map[string]string{"s/a": "0"})
 		put(t, j, "s/a", "1")
-		j = setLines(t, m, append(lines(t, m), string(sealed([]byte(hostile+"\n")))))
+		j = setLines(t, m, append(lines(t, m), string(sealRecord([]byte(hostile+"\n")))))
 		must(t, j.Recover(t.Context()))
 		before := m.Tree(live)
 		d := j.Draft()
@@ -1108,7 +1108,7 @@ func TestRecover_keptDamaged(t *testing.T) {
 				j := journal.New(damaged, journal.Options{})
 				where := fmt.Sprintf("%s, killed at %d, %d swapped", c.name, n, i)
 				err := j.Recover(t.Context())
-				switch open, failed := j.Unfinished(t.Context()); {
+				switch open, failed := j.OpenEntry(t.Context()); {
 				case failed != nil:
 					t.Fatalf("%s: %v", where, failed)
 				case open != nil:

@@ -319,7 +319,7 @@ func TestRecover_conflictIsTheEnd(t *testing.T) {
 	if unfinished := (*journal.UnfinishedError)(nil); errors.As(err, &unfinished) {
 		t.Errorf("it is to be finished: %v", err)
 	}
-	if open, err := j.Unfinished(t.Context()); open != nil || err != nil {
+	if open, err := j.OpenEntry(t.Context()); open != nil || err != nil {
 		t.Error(open, err)
 	}
 	must(t, j.Recover(t.Context()))
@@ -343,7 +343,7 @@ func TestRecover_withoutOut(t *testing.T) {
 			d.SetAside("s/b")
 			do(t, j, plan(t, d), nil)
 		})
-		open, err := journal.New(m, journal.Options{}).Unfinished(t.Context())
+		open, err := journal.New(m, journal.Options{}).OpenEntry(t.Context())
 		must(t, err)
 		if open == nil || m.Remove(".hindcast/out") != nil {
 			continue

@@ -125,7 +125,7 @@ func TestEncode_small(t *testing.T) {
 	told, parts := map[sum]bool{}, map[sum]*Part{}
 	for id, c := range []struct{ from, most int }{{0, 64 * len(changes)}, {0, 2000}, {500, 64 * maxPart}, {0, 2000}} {
 		entry := &Entry{JournalEntry: model.JournalEntry{ID: int64(id + 1)}}
-		lines, err := encode(record{Entry: entry, Changes: changes[c.from:]}, told)
+		lines, err := encodeRecord(record{Entry: entry, Changes: changes[c.from:]}, told)
 		if err != nil || len(lines) > c.most {
 			t.Fatal(len(lines), err)
 		}
@@ -134,7 +134,7 @@ func TestEncode_small(t *testing.T) {
 		for line := range bytes.Lines(lines) {
 			if line = bytes.TrimSuffix(line, []byte("\n")); len(line) > 0 {
 				var ok bool
-				if r, ok = decode(line, parts, nil); !ok {
+				if r, ok = decodeLine(line, parts, nil); !ok {
 					t.Fatalf("a line is not read: %.80s", line)
 				}
 			}

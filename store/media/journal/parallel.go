@@ -10,10 +10,10 @@ import (
 // the trouble, and what fails is always the same one.
 const few = 64
 
-// parallel calls do for 0 to n-1, several at once if they are many, until one fails:
+// runParallel calls do for 0 to n-1, several at once if they are many, until one fails:
 // the error is that of the first that does. Each caller has a buffer of its own,
 // which do may use and leave larger.
-func parallel(n int, do func(i int, buf *[]byte) error) error {
+func runParallel(n int, do func(i int, buf *[]byte) error) error {
 	workers := 1
 	if n > few {
 		workers = min(runtime.GOMAXPROCS(0), 8)
@@ -21,15 +21,15 @@ func parallel(n int, do func(i int, buf *[]byte) error) error {
 	return atOnce(workers, n, do)
 }
 
-// parallel calls as the function does, as many at once as the disk is worth.
-func (j *Journal) parallel(n int, do func(i int, buf *[]byte) error) error {
+// runParallel calls as the function does, as many at once as the disk is worth.
+func (j *Journal) runParallel(n int, do func(i int, buf *[]byte) error) error {
 	if j.turner != nil {
 		return atOnce(j.turner.Width(), n, do)
 	}
-	return parallel(n, do)
+	return runParallel(n, do)
 }
 
-// atOnce calls do as parallel does.
+// atOnce calls do as runParallel does.
 func atOnce(workers, n int, do func(i int, buf *[]byte) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool

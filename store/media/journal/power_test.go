@@ -67,7 +67,7 @@ func powerFailures(t *testing.T, start *disktest.Memory, draws int, wrong func(c
 			must(t, c.apply(t.Context(), m, nil))
 			promised()
 		}, func(m *disktest.Memory, promised bool) {
-			if open, _ := journal.New(m, journal.Options{}).Unfinished(t.Context()); open != nil && rng.IntN(8) == 0 {
+			if open, _ := journal.New(m, journal.Options{}).OpenEntry(t.Context()); open != nil && rng.IntN(8) == 0 {
 				powerCuts(m.Clone(), rng, 2, seen, func(m *disktest.Memory, promised func()) {
 					if err := journal.New(m, journal.Options{}).Recover(t.Context()); err != nil {
 						wrong(c.name, err)

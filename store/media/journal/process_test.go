@@ -346,7 +346,7 @@ func killOften(t *testing.T, dir string, times int, rng *rand.Rand) (broken int)
 		d, err := disk.Open(dir)
 		must(t, err)
 		j := journal.New(d, journal.Options{})
-		open, err := j.Unfinished(t.Context())
+		open, err := j.OpenEntry(t.Context())
 		must(t, err)
 		if open != nil {
 			broken++

@@ -22,7 +22,7 @@ import (
 // not a part of it.
 type record struct {
 	*Entry
-	// Changes are what [Entry.Named] returns, if they are few. Of many the parts are in
+	// Changes are what [Entry.AllChanges] returns, if they are few. Of many the parts are in
 	// records before, which stand for those of later entries as well, and Sums are theirs.
 	Changes []Change `json:"changes,omitempty"`
 	Sums    []byte   `json:"sums,omitempty"`
@@ -93,11 +93,11 @@ func (e *DamagedError) Error() string {
 	for _, line := range e.Lines {
 		lines = append(lines, strconv.Itoa(line))
 	}
-	return fmt.Sprintf("journal: %s: line %s cannot be read: what it tells of is not known, all else is", fileName, listed(lines))
+	return fmt.Sprintf("journal: %s: line %s cannot be read: what it tells of is not known, all else is", fileName, joinFew(lines))
 }
 
-// listed joins the first few strings: there may be thousands.
-func listed(list []string) string {
+// joinFew joins the first few strings: there may be thousands.
+func joinFew(list []string) string {
 	if len(list) > 5 {
 		list = append(slices.Clone(list[:5]), "…")
 	}
@@ -108,9 +108,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errUnsound = fmt.Errorf("a record that could not be read again: %w", fs.ErrInvalid)
 
-// encode returns the lines of a record: those of the parts that the journal does not have
+// encodeRecord returns the lines of a record: those of the parts that the journal does not have
 // yet, and its own. One that could not be read again is an error.
-func encode(r record, told map[sum]bool) (lines []byte, err error) {
+func encodeRecord(r record, told map[sum]bool) (lines []byte, err error) {
 	var parts []*Part
 	switch ok := true; {
 	case len(r.Changes) > unpacked:
@@ -128,7 +128,7 @@ func encode(r record, told map[sum]bool) (lines []byte, err error) {
 		e := *r.Entry
 		e.parts, r.Entry, r.Format = parts, &e, format
 	}
-	if !r.sound() {
+	if !r.isSound() {
 		return nil, errUnsound
 	}
 	for _, p := range parts {
@@ -139,18 +139,18 @@ func encode(r record, told map[sum]bool) (lines []byte, err error) {
 		if told[p.sum] {
 			continue
 		}
-		line, err := sealed(record{Part: p.packed, Torn: r.Torn})
+		line, err := sealRecord(record{Part: p.packed, Torn: r.Torn})
 		if err != nil {
 			return nil, err
 		}
 		lines, r.Torn = append(lines, line...), false
 	}
-	line, err := sealed(r)
+	line, err := sealRecord(r)
 	return append(lines, line...), err
 }
 
-// sealed returns the line of a record as it is.
-func sealed(r record) ([]byte, error) {
+// sealRecord returns the line of a record as it is.
+func sealRecord(r record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err == nil && (len(text) > maxLine || bytes.Count(text, []byte("{")) > maxObjects) {
 		err = ErrTooMuch
@@ -177,8 +177,8 @@ func Unseal(line []byte) (text []byte, ok bool) {
 	return line[9:], err == nil && uint32(want) == crc32.Checksum(line[9:], castagnoli)
 }
 
-// decode reads a line. parts holds the parts of earlier lines; decode adds the part of this line.
-func decode(line []byte, parts, known map[sum]*Part) (r record, ok bool) {
+// decodeLine reads a line. parts holds the parts of earlier lines; decode adds the part of this line.
+func decodeLine(line []byte, parts, known map[sum]*Part) (r record, ok bool) {
 	text, ok := Unseal(line)
 	if !ok || bytes.Count(text, []byte("{")) > maxObjects || json.Unmarshal(text, &r) != nil {
 		return r, false
@@ -187,7 +187,7 @@ func decode(line []byte, parts, known map[sum]*Part) (r record, ok bool) {
 		if len(r.Changes)+len(r.Sums) > 0 || len(r.Part) > 0 && !r.addPart(parts, known) {
 			return r, false
 		}
-		return r, r.sound()
+		return r, r.isSound()
 	}
 	if r.parts, ok = parted(r.Changes); !ok || len(r.Part) > 0 || len(r.Changes) > 0 && len(r.Sums) > 0 {
 		return r, false
@@ -199,7 +199,7 @@ func decode(line []byte, parts, known map[sum]*Part) (r record, ok bool) {
 		r.parts = append(r.parts, parts[sum(s)])
 	}
 	r.Changes, r.Sums = nil, nil
-	return r, r.sound()
+	return r, r.isSound()
 }
 
 // addPart adds the part of a record to some; those that are known are not read again.
@@ -215,9 +215,9 @@ func (r *record) addPart(parts, known map[sum]*Part) (ok bool) {
 	return true
 }
 
-// sound reports whether a journal could have written a record: a store may come from
+// isSound reports whether a journal could have written a record: a store may come from
 // anywhere, and its records are carried out.
-func (r *record) sound() bool {
+func (r *record) isSound() bool {
 	for _, id := range []int64{r.Of, r.Done, r.Back, r.Off, r.Taking} {
 		if id < 0 || id > maxID {
 			return false
@@ -263,9 +263,9 @@ func ours(name string) bool {
 	return fs.ValidPath(name) && name != "." && !strings.EqualFold(top, Folder)
 }
 
-// parse reads the records of a journal. What is torn at its end, and what a later
+// parseRecords reads the records of a journal. What is torn at its end, and what a later
 // record says was torn, is passed over. known are parts that were read before.
-func parse(data []byte, known map[sum]*Part) (records []record, parts map[sum]*Part, torn bool, damaged []int) {
+func parseRecords(data []byte, known map[sum]*Part) (records []record, parts map[sum]*Part, torn bool, damaged []int) {
 	parts = map[sum]*Part{}
 	var bad []int
 	number := 0
@@ -275,7 +275,7 @@ func parse(data []byte, known map[sum]*Part) (records []record, parts map[sum]*P
 		if len(line) == 0 {
 			continue
 		}
-		r, ok := decode(line, parts, known)
+		r, ok := decodeLine(line, parts, known)
 		if !ok {
 			bad = append(bad, number)
 			continue
@@ -324,7 +324,7 @@ type intent struct {
 func newHistory(data []byte, known map[sum]*Part) *history {
 	h := &history{superseded: map[int64]bool{}}
 	var records []record
-	records, h.parts, h.torn, h.damaged = parse(data, known)
+	records, h.parts, h.torn, h.damaged = parseRecords(data, known)
 	for _, r := range records {
 		if r.Entry != nil && r.ID > 0 {
 			if r.Format != format {
@@ -332,7 +332,7 @@ func newHistory(data []byte, known map[sum]*Part) *history {
 			}
 			if r.ID > h.last { // else it is not one that this journal wrote
 				h.last = r.ID
-				h.begin(r)
+				h.beginIntent(r)
 			}
 			continue
 		}
@@ -342,11 +342,11 @@ func newHistory(data []byte, known map[sum]*Part) *history {
 		}
 		switch h.open.ID {
 		case r.Done:
-			h.finish("")
+			h.finishIntent("")
 		case r.Back:
 			h.takenBack()
 		case r.Off:
-			h.finish(r.Why)
+			h.finishIntent(r.Why)
 		case r.Taking:
 			h.open.taking, h.open.why = true, r.Why
 		}
@@ -354,27 +354,27 @@ func newHistory(data []byte, known map[sum]*Part) *history {
 	return h
 }
 
-func (h *history) begin(r record) {
+func (h *history) beginIntent(r record) {
 	if h.open != nil { // its end stood in a line that is damaged
-		h.finish("the journal does not say how it ended: it is damaged")
+		h.finishIntent("the journal does not say how it ended: it is damaged")
 	}
 	next := &intent{Entry: *r.Entry, of: r.Of}
 	if r.Of != 0 {
-		if i := h.find(r.Of); i < 0 || h.entries[i].Op == model.OpPurge {
+		if i := h.findEntry(r.Of); i < 0 || h.entries[i].Op == model.OpPurge {
 			return // of an entry that cannot be read
 		}
 	}
 	h.open = next
 }
 
-// unfinished returns the open intent with its changes: of an undo or a redo, those of the
+// openIntent returns the open intent with its changes: of an undo or a redo, those of the
 // entry that it is about. It may be written to.
-func (h *history) unfinished() *intent {
+func (h *history) openIntent() *intent {
 	e := *h.open
 	if e.of != 0 {
-		e.Changes = h.entries[h.find(e.of)].Changes()
+		e.Changes = h.entries[h.findEntry(e.of)].Changes()
 		if e.Op == model.OpUndo {
-			e.Changes = reversed(e.Changes)
+			e.Changes = reverseChanges(e.Changes)
 		}
 		e.parts = []*Part{{few: e.Changes}}
 	} else {
@@ -383,9 +383,9 @@ func (h *history) unfinished() *intent {
 	return &e
 }
 
-// told returns the parts that the journal has for good: those of an entry whose end is not
+// lastingParts returns the parts that the journal has for good: those of an entry whose end is not
 // told may not be durable.
-func (h *history) told() map[sum]bool {
+func (h *history) lastingParts() map[sum]bool {
 	told := map[sum]bool{}
 	for i := range h.entries {
 		for _, p := range h.entries[i].parts {
@@ -395,12 +395,12 @@ func (h *history) told() map[sum]bool {
 	return told
 }
 
-// finish says how the open intent ended.
-func (h *history) finish(broken string) {
+// finishIntent says how the open intent ended.
+func (h *history) finishIntent(broken string) {
 	e := h.open
 	h.open = nil
 	if e.of != 0 {
-		if i := h.find(e.of); i >= 0 {
+		if i := h.findEntry(e.of); i >= 0 {
 			h.entries[i].Broken = broken
 			if broken == "" {
 				h.entries[i].Undone = e.Op == model.OpUndo
@@ -429,14 +429,14 @@ func (h *history) takenBack() {
 	}
 }
 
-func (h *history) find(id int64) int {
+func (h *history) findEntry(id int64) int {
 	return slices.IndexFunc(h.entries, func(e Entry) bool { return e.ID == id })
 }
 
-// pending returns the entry that an undo or a redo is about: the last that is not
+// nextReversal returns the entry that an undo or a redo is about: the last that is not
 // undone, or the first that is, was not followed by another write and not taken back
 // before it ended. It is nil if there is no such entry.
-func (h *history) pending(op model.Op) *Entry {
+func (h *history) nextReversal(op model.Op) *Entry {
 	if op == model.OpRedo {
 		for i := range h.entries {
 			if e := &h.entries[i]; e.Undone && !e.TakenBack && e.Broken == "" && !h.superseded[e.ID] {
@@ -453,16 +453,16 @@ func (h *history) pending(op model.Op) *Entry {
 	return nil
 }
 
-func (h *history) err() error {
+func (h *history) damageError() error {
 	if len(h.damaged) == 0 {
 		return nil
 	}
 	return &DamagedError{h.damaged}
 }
 
-// history reads the journal. What was read is remembered as long as the file has
+// readHistory reads the journal. What was read is remembered as long as the file has
 // the same length: it is only appended to.
-func (j *Journal) history() (*history, error) {
+func (j *Journal) readHistory() (*history, error) {
 	info, err := j.disk.Lstat(fileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &history{superseded: map[int64]bool{}}, nil

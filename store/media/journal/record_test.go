@@ -84,9 +84,9 @@ func TestDecode_hostile(t *testing.T) {
 // decoded returns a record as it is read from a journal.
 func decoded(t *testing.T, r record) (record, bool) {
 	t.Helper()
-	line, err := sealed(r)
+	line, err := sealRecord(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decode(bytes.Trim(line, "\n"), map[sum]*Part{}, nil)
+	return decodeLine(bytes.Trim(line, "\n"), map[sum]*Part{}, nil)
 }

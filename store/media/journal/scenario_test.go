@@ -217,7 +217,7 @@ func (c *chapter) check(m *disktest.Memory) (done bool, err error) {
 	if err := j.Recover(ctx); err != nil || !maps.Equal(m.Tree(whole), all) {
 		return done, fmt.Errorf("a second recovery changed something: %w", err)
 	}
-	if open, err := j.Unfinished(ctx); open != nil || err != nil {
+	if open, err := j.OpenEntry(ctx); open != nil || err != nil {
 		return done, fmt.Errorf("unfinished: %v, %w", open, err)
 	}
 	return done, nil

@@ -46,10 +46,10 @@ func (v Version) file() bool { return v.SHA256 != "" }
 // same reports whether two versions are the same. Folders are, whatever their mode.
 func (v Version) same(w Version) bool { return v == w || v.Folder && w.Folder }
 
-// kept is where a content is kept.
-func (v Version) kept() string { return path.Join(keptName, v.base()) }
+// keptPath is where a content is kept.
+func (v Version) keptPath() string { return path.Join(keptName, v.baseName()) }
 
-func (v Version) base() string { return fmt.Sprintf("%s-%03o", v.SHA256, v.Mode) }
+func (v Version) baseName() string { return fmt.Sprintf("%s-%03o", v.SHA256, v.Mode) }
 
 // sound reports whether it can be one of a file, of a folder or of nothing.
 func (v Version) sound() bool {
@@ -75,7 +75,7 @@ func versionOf(data []byte, mode fs.FileMode) Version {
 // Version returns the version at a path. The error is disk.ErrSymlink or
 // disk.ErrNotRegular if the path is neither a file nor a folder.
 func (j *Journal) Version(name string) (Version, error) {
-	look, err := j.look(name, nil)
+	look, err := j.lookAt(name, nil)
 	return look.Version, err
 }
 
@@ -88,8 +88,8 @@ type look struct {
 	at time.Time
 }
 
-// look looks at a path, reading into buf.
-func (j *Journal) look(name string, buf *[]byte) (look, error) {
+// lookAt looks at a path, reading into buf.
+func (j *Journal) lookAt(name string, buf *[]byte) (look, error) {
 	var own []byte
 	if buf == nil {
 		buf = &own
@@ -118,9 +118,9 @@ func (j *Journal) look(name string, buf *[]byte) (look, error) {
 // file systems count in steps, of 2 s at the worst.
 const settled = 3 * time.Second
 
-// still reports whether a name has the file that was looked at, as it was then. It
+// isStill reports whether a name has the file that was looked at, as it was then. It
 // need not read it again unless it was written just then.
-func (j *Journal) still(name string, seen look) (bool, error) {
+func (j *Journal) isStill(name string, seen look) (bool, error) {
 	if seen.info != nil && seen.at.Sub(seen.info.ModTime()) > settled {
 		info, err := j.disk.Lstat(name)
 		if err != nil {
@@ -140,9 +140,9 @@ func (j *Journal) still(name string, seen look) (bool, error) {
 // Read returns a content that is kept. The error is fs.ErrNotExist if it was purged, and
 // a KeptError if it is no longer the same.
 func (j *Journal) Read(v Version) ([]byte, error) {
-	data, err := j.disk.Read(v.kept())
+	data, err := j.disk.Read(v.keptPath())
 	if err == nil && versionOf(data, v.Mode) != v {
-		err = &KeptError{Names: []string{v.kept()}}
+		err = &KeptError{Names: []string{v.keptPath()}}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -161,12 +161,12 @@ func (j *Journal) Check(ctx context.Context) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	damaged := make([]bool, len(names))
-	err = j.parallel(len(names), func(i int, buf *[]byte) error {
+	err = j.runParallel(len(names), func(i int, buf *[]byte) error {
 		sum, _, _ := strings.Cut(names[i], "-")
 		if v := (Version{SHA256: sum}); sum == "" || !v.sound() {
 			return ctx.Err()
 		}
-		found, err := j.look(path.Join(keptName, names[i]), buf)
+		found, err := j.lookAt(path.Join(keptName, names[i]), buf)
 		switch {
 		case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
 			err = nil

@@ -28,12 +28,12 @@ type write struct {
 	have map[Version]bool
 	// fresh counts the files that were made in out/.
 	fresh int
-	// staged are the copies in out/ of the contents that the changes bring, see stage; "" without a copy.
+	// staged are the copies in out/ of the contents that the changes bring, see stageCopies; "" without a copy.
 	staged []string
 }
 
 func (j *Journal) newWrite(e *intent, h *history) *write {
-	w := &write{j: j, intent: e, torn: h.torn, told: h.told(), changing: make(map[string]bool, len(e.Changes)), seen: make([]look, len(e.Changes)), staged: make([]string, len(e.Changes)), have: map[Version]bool{}}
+	w := &write{j: j, intent: e, torn: h.torn, told: h.lastingParts(), changing: make(map[string]bool, len(e.Changes)), seen: make([]look, len(e.Changes)), staged: make([]string, len(e.Changes)), have: map[Version]bool{}}
 	for _, c := range e.Changes {
 		if c.Does != model.FileForgotten {
 			w.changing[c.Path] = true
@@ -42,10 +42,10 @@ func (j *Journal) newWrite(e *intent, h *history) *write {
 	return w
 }
 
-// append adds a record to the journal, and makes it durable.
-func (w *write) append(r record) error {
+// appendRecord adds a record to the journal, and makes it durable.
+func (w *write) appendRecord(r record) error {
 	r.Torn = w.torn
-	line, err := encode(r, w.told)
+	line, err := encodeRecord(r, w.told)
 	if err != nil {
 		return err
 	}
@@ -68,30 +68,30 @@ func (w *write) append(r record) error {
 
 // lookAll looks at the paths of all changes.
 func (w *write) lookAll() error {
-	return w.j.parallel(len(w.Changes), func(i int, buf *[]byte) (err error) {
+	return w.j.runParallel(len(w.Changes), func(i int, buf *[]byte) (err error) {
 		if w.Changes[i].Does != model.FileForgotten {
-			w.seen[i], err = w.j.look(w.Changes[i].Path, buf)
+			w.seen[i], err = w.j.lookAt(w.Changes[i].Path, buf)
 		}
 		return err
 	})
 }
 
-// expected checks that everything is as the plan saw it.
-func (w *write) expected() error {
+// checkExpected checks that everything is as the plan saw it.
+func (w *write) checkExpected() error {
 	if err := w.lookAll(); err != nil {
 		return err
 	}
 	for i, c := range w.Changes {
 		if c.Does != model.FileForgotten && !w.seen[i].same(c.Before) {
-			return &ConflictError{Path: c.Path, Found: became(c.Before, w.seen[i].Version)}
+			return &ConflictError{Path: c.Path, Found: describeChange(c.Before, w.seen[i].Version)}
 		}
 	}
-	return w.guarded()
+	return w.checkGuards()
 }
 
-// stands checks that all changes are as they were made. Which names are free is told
+// checkChanges checks that all changes are as they were made. Which names are free is told
 // by one look at each folder.
-func (w *write) stands() error {
+func (w *write) checkChanges() error {
 	names := map[string][]string{}
 	var written []int
 	for i, c := range w.Changes {
@@ -114,18 +114,18 @@ func (w *write) stands() error {
 			}
 		}
 	}
-	return w.j.parallel(len(written), func(i int, buf *[]byte) error {
+	return w.j.runParallel(len(written), func(i int, buf *[]byte) error {
 		c := w.Changes[written[i]]
-		now, err := w.j.look(c.Path, buf)
+		now, err := w.j.lookAt(c.Path, buf)
 		if err == nil && now.Version != c.After {
-			err = &ConflictError{Path: c.Path, Found: became(c.After, now.Version)}
+			err = &ConflictError{Path: c.Path, Found: describeChange(c.After, now.Version)}
 		}
 		return err
 	})
 }
 
-// became says in a few words what happened to a path.
-func became(before, now Version) string {
+// describeChange says in a few words what happened to a path.
+func describeChange(before, now Version) string {
 	switch {
 	case before.None():
 		return "appeared"
@@ -137,11 +137,11 @@ func became(before, now Version) string {
 	return "was changed"
 }
 
-// guarded checks that the guards hold, and that folders which are to go have nothing
+// checkGuards checks that the guards hold, and that folders which are to go have nothing
 // in them that came since.
-func (w *write) guarded() error {
+func (w *write) checkGuards() error {
 	for _, g := range w.Guards {
-		if err := w.holds(g); err != nil {
+		if err := w.checkGuard(g); err != nil {
 			return err
 		}
 	}
@@ -162,8 +162,8 @@ func (w *write) guarded() error {
 	return nil
 }
 
-// holds checks one guard. What changes itself is looked at with the changes.
-func (w *write) holds(g Guard) error {
+// checkGuard checks one guard. What changes itself is looked at with the changes.
+func (w *write) checkGuard(g Guard) error {
 	if w.changing[g.Path] && !g.Version.Folder {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (w *write) holds(g Guard) error {
 		return err
 	}
 	if !now.same(g.Version) {
-		return &ConflictError{Path: g.Path, Found: became(g.Version, now)}
+		return &ConflictError{Path: g.Path, Found: describeChange(g.Version, now)}
 	}
 	if !g.Version.Folder || g.Others == "" {
 		return nil
@@ -181,27 +181,27 @@ func (w *write) holds(g Guard) error {
 	if err != nil {
 		return err
 	}
-	if w.j.others(g.Path, names, w.changing) != g.Others {
+	if w.j.hashOthers(g.Path, names, w.changing) != g.Others {
 		return &ConflictError{Path: g.Path, Found: "got or lost a file"}
 	}
 	return nil
 }
 
-// out is where the file of the i-th change is while it goes from one place to
+// outPath is where the file of the i-th change is while it goes from one place to
 // another. After a crash the name tells where it belongs.
-func (w *write) out(i int) string { return fmt.Sprintf("%s/%d.%d", outName, w.ID, i) }
+func (w *write) outPath(i int) string { return fmt.Sprintf("%s/%d.%d", outName, w.ID, i) }
 
-// create makes a file in out/ that no other program has seen yet, durable.
-func (w *write) create(data []byte, mode fs.FileMode) (string, error) {
-	name := w.unused()
-	if err := w.discard(name); err != nil {
+// createFile makes a file in out/ that no other program has seen yet, durable.
+func (w *write) createFile(data []byte, mode fs.FileMode) (string, error) {
+	name := w.unusedName()
+	if err := w.discardFile(name); err != nil {
 		return "", err
 	}
 	return name, w.j.disk.Create(name, data, mode)
 }
 
-// unused returns a name in out/ that no file of the write has.
-func (w *write) unused() string {
+// unusedName returns a name in out/ that no file of the write has.
+func (w *write) unusedName() string {
 	w.fresh++
 	return fmt.Sprintf("%s/%s%d.%d", outName, newPrefix, w.ID, w.fresh)
 }
@@ -209,7 +209,7 @@ func (w *write) unused() string {
 // newPrefix begins the names in out/ of files whose bytes may be torn.
 const newPrefix = "new-"
 
-func (w *write) discard(name string) error {
+func (w *write) discardFile(name string) error {
 	if err := w.j.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -223,11 +223,11 @@ func (w *write) keepNew(data []byte, v Version, buf *[]byte) error {
 		return err
 	}
 	if w.j.turner != nil {
-		return w.j.turner.Create(v.kept(), data, v.Mode)
+		return w.j.turner.Create(v.keptPath(), data, v.Mode)
 	}
-	name, err := w.create(data, v.Mode)
+	name, err := w.createFile(data, v.Mode)
 	if err == nil {
-		err = w.j.disk.Place(name, v.kept())
+		err = w.j.disk.Place(name, v.keptPath())
 	}
 	return err
 }
@@ -238,7 +238,7 @@ func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
 	if w.have[v] {
 		return true, nil
 	}
-	found, err := w.j.look(v.kept(), buf)
+	found, err := w.j.lookAt(v.keptPath(), buf)
 	switch {
 	case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
 	case err != nil || found.None():
@@ -246,17 +246,17 @@ func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
 	case found.SHA256 == v.SHA256:
 		return true, nil
 	}
-	return false, &KeptError{Names: []string{v.kept()}}
+	return false, &KeptError{Names: []string{v.keptPath()}}
 }
 
-// stage makes a copy in out/ of what each of some changes brings, durable, which then
+// stageCopies makes a copy in out/ of what each of some changes brings, durable, which then
 // takes its place in one step: nothing in the store ever shares its bytes with what is
 // kept. The content of a file that the draft copies comes from there; the draft may be
 // nil.
 // After an error nothing is staged.
-func (w *write) stage(changes []Change, which []int, d *Draft) error {
+func (w *write) stageCopies(changes []Change, which []int, d *Draft) error {
 	staged := make([]string, len(which))
-	err := w.j.parallel(len(which), func(n int, buf *[]byte) (err error) {
+	err := w.j.runParallel(len(which), func(n int, buf *[]byte) (err error) {
 		staged[n], err = w.copyOf(changes[which[n]], which[n], d, buf)
 		return err
 	})
@@ -272,8 +272,8 @@ func (w *write) stage(changes []Change, which []int, d *Draft) error {
 	return nil
 }
 
-// bringing returns the changes that bring a content which their path does not have.
-func (w *write) bringing() (which []int) {
+// bringingChanges returns the changes that bring a content which their path does not have.
+func (w *write) bringingChanges() (which []int) {
 	for i, c := range w.Changes {
 		if c.After.file() && w.seen[i].Version != c.After {
 			which = append(which, i)
@@ -286,22 +286,22 @@ func (w *write) bringing() (which []int) {
 func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
 	name := fmt.Sprintf("%s/%s%d.of.%d", outName, newPrefix, w.ID, i)
 	if w.j.turner != nil { // what takes the place is copied there at once
-		name = c.After.kept()
+		name = c.After.keptPath()
 	}
-	if from, live := d.source(c.After); live {
+	if from, live := d.findSource(c.After); live {
 		if w.j.turner != nil {
 			name = from
 		}
 		return name, w.copyLive(from, name, c.After, buf)
 	}
-	same, err := w.copied(c.After.kept(), name, c.After, buf)
+	same, err := w.copyFile(c.After.keptPath(), name, c.After, buf)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case missing && c.Does == model.FileCopied && d == nil:
 		return "", errCopy
 	case missing:
-		return "", w.purged(c.Path, c.After)
+		return "", w.purgedError(c.Path, c.After)
 	case err == nil && !same:
-		return "", &KeptError{Names: []string{c.After.kept()}}
+		return "", &KeptError{Names: []string{c.After.keptPath()}}
 	}
 	return name, err
 }
@@ -309,7 +309,7 @@ func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
 // copyLive copies a file of the store that is to have a content. The error is a
 // ConflictError where it has another one.
 func (w *write) copyLive(from, name string, v Version, buf *[]byte) error {
-	same, err := w.copied(from, name, v, buf)
+	same, err := w.copyFile(from, name, v, buf)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &ConflictError{Path: from, Found: "was removed"}
@@ -319,14 +319,14 @@ func (w *write) copyLive(from, name string, v Version, buf *[]byte) error {
 	return err
 }
 
-// copied copies a file to a name in out/, and reports whether the copy has the content.
-func (w *write) copied(from, name string, v Version, buf *[]byte) (same bool, err error) {
+// copyFile copies a file to a name in out/, and reports whether the copy has the content.
+func (w *write) copyFile(from, name string, v Version, buf *[]byte) (same bool, err error) {
 	if from == name {
 		return w.holdsStill(name, v, buf)
 	}
 	err = w.j.disk.Copy(from, name, v.Mode)
 	if errors.Is(err, fs.ErrExist) { // it failed before
-		if err = w.discard(name); err == nil {
+		if err = w.discardFile(name); err == nil {
 			err = w.j.disk.Copy(from, name, v.Mode)
 		}
 	}
@@ -336,25 +336,25 @@ func (w *write) copied(from, name string, v Version, buf *[]byte) (same bool, er
 	if err != nil {
 		return false, err
 	}
-	now, err := w.j.look(name, buf)
+	now, err := w.j.lookAt(name, buf)
 	return now.Version == v, err
 }
 
 // holdsStill reports whether a file that is copied later has a content.
 func (w *write) holdsStill(name string, v Version, buf *[]byte) (bool, error) {
-	if w.have[v] && name == v.kept() {
+	if w.have[v] && name == v.keptPath() {
 		return true, nil
 	}
-	found, err := w.j.look(name, buf)
+	found, err := w.j.lookAt(name, buf)
 	if err == nil && found.None() {
 		err = fs.ErrNotExist
 	}
 	return found.Version == v, err
 }
 
-func (w *write) purged(name string, v Version) error {
+func (w *write) purgedError(name string, v Version) error {
 	gone := &PurgedError{Path: name}
-	if h, err := w.j.history(); err == nil {
+	if h, err := w.j.readHistory(); err == nil {
 		gone.By = h.forgotBy(v)
 	}
 	return gone
@@ -371,11 +371,11 @@ func (h *history) forgotBy(v Version) int64 {
 	return 0
 }
 
-// put moves a file that is not needed where it is under the name of its content in
+// moveToKept moves a file that is not needed where it is under the name of its content in
 // kept/, unless that is there. The error is that of isKept where something else has
 // the name.
-func (w *write) put(name string, v Version) error {
-	err := w.j.disk.Place(name, v.kept())
+func (w *write) moveToKept(name string, v Version) error {
+	err := w.j.disk.Place(name, v.keptPath())
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -384,17 +384,17 @@ func (w *write) put(name string, v Version) error {
 	case err != nil:
 		return err
 	case there:
-		return w.discard(name)
+		return w.discardFile(name)
 	}
-	return w.j.disk.Place(name, v.kept())
+	return w.j.disk.Place(name, v.keptPath())
 }
 
-// change makes the i-th change, or one that takes it back. seen is the look at its
+// makeChange makes the i-th change, or one that takes it back. seen is the look at its
 // path before.
-func (w *write) change(i int, c Change, seen look) error {
+func (w *write) makeChange(i int, c Change, seen look) error {
 	switch {
 	case w.j.turner != nil && !c.After.Folder && !c.Before.Folder:
-		return w.turn(i, c, seen)
+		return w.turnChange(i, c, seen)
 	case c.After.Folder:
 		err := w.j.disk.Mkdir(c.Path, c.After.Mode)
 		switch {
@@ -409,14 +409,14 @@ func (w *write) change(i int, c Change, seen look) error {
 	case c.After.None():
 		return w.setAside(i, c, seen)
 	case c.Before.None():
-		return w.appear(i, c)
+		return w.appearAt(i, c)
 	}
-	return w.replace(i, c, seen)
+	return w.replaceFile(i, c, seen)
 }
 
-// turn makes a change on a [disk.Turner]. The old content is kept before the intent is
+// turnChange makes a change on a [disk.Turner]. The old content is kept before the intent is
 // told, but for what a fork copied.
-func (w *write) turn(i int, c Change, seen look) error {
+func (w *write) turnChange(i int, c Change, seen look) error {
 	if c.Before.file() {
 		if there, err := w.isKept(c.Before, nil); err != nil || !there {
 			if err == nil {
@@ -442,12 +442,12 @@ func (w *write) turn(i int, c Change, seen look) error {
 	case now == c.After:
 		return nil // by a request whose answer did not come
 	}
-	return &ConflictError{Path: c.Path, Found: became(c.Before, now)}
+	return &ConflictError{Path: c.Path, Found: describeChange(c.Before, now)}
 }
 
 // keepLive keeps what a file holds that was looked at.
 func (w *write) keepLive(name string, v Version, seen look) error {
-	err := w.j.turner.Keep(name, seen.info, v.kept())
+	err := w.j.turner.Keep(name, seen.info, v.keptPath())
 	if errors.Is(err, disk.ErrChanged) || errors.Is(err, fs.ErrNotExist) {
 		err = &ConflictError{Path: name, Found: "was changed"}
 	}
@@ -469,7 +469,7 @@ func (w *write) removeFolder(name string) error {
 // setAside moves a file into kept/, or out of the way if its content is there, and
 // looks at what it moved.
 func (w *write) setAside(i int, c Change, seen look) error {
-	to := c.Before.kept()
+	to := c.Before.keptPath()
 	err := w.j.disk.Place(c.Path, to)
 	if errors.Is(err, fs.ErrExist) {
 		var there bool
@@ -477,10 +477,10 @@ func (w *write) setAside(i int, c Change, seen look) error {
 			return err
 		}
 		if there {
-			to = w.out(i)
+			to = w.outPath(i)
 		}
 		if err = w.j.disk.Place(c.Path, to); there && errors.Is(err, fs.ErrExist) {
-			if err = w.clear(to); err == nil {
+			if err = w.clearName(to); err == nil {
 				err = w.j.disk.Place(c.Path, to)
 			}
 		}
@@ -491,20 +491,20 @@ func (w *write) setAside(i int, c Change, seen look) error {
 	if err != nil {
 		return err
 	}
-	same, err := w.j.still(to, seen)
+	same, err := w.j.isStill(to, seen)
 	switch {
 	case err != nil:
 		return err
 	case !same:
-		return &ConflictError{Path: c.Path, Found: "was changed"} // it is put back, see rescue
-	case to != c.Before.kept():
+		return &ConflictError{Path: c.Path, Found: "was changed"} // it is put back, see rescueFile
+	case to != c.Before.keptPath():
 		return w.j.disk.Remove(to)
 	}
 	return nil
 }
 
-// appear puts at a free path the content that was staged for it.
-func (w *write) appear(i int, c Change) error {
+// appearAt puts at a free path the content that was staged for it.
+func (w *write) appearAt(i int, c Change) error {
 	err := w.j.disk.Place(w.staged[i], c.Path)
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -517,10 +517,10 @@ func (w *write) appear(i int, c Change) error {
 	return err
 }
 
-// replace exchanges a file with its successor, and looks at what came out.
-func (w *write) replace(i int, c Change, seen look) error {
-	staged := w.out(i)
-	if err := w.clear(staged); err != nil {
+// replaceFile exchanges a file with its successor, and looks at what came out.
+func (w *write) replaceFile(i int, c Change, seen look) error {
+	staged := w.outPath(i)
+	if err := w.clearName(staged); err != nil {
 		return err
 	}
 	if err := w.j.disk.Rename(w.staged[i], staged); err != nil {
@@ -535,14 +535,14 @@ func (w *write) replace(i int, c Change, seen look) error {
 	case err != nil:
 		return err
 	}
-	same, err := w.j.still(staged, seen)
+	same, err := w.j.isStill(staged, seen)
 	switch {
 	case err != nil:
 		return err
 	case !same:
-		return &ConflictError{Path: c.Path, Found: "was changed"} // it is put back, see rescue
+		return &ConflictError{Path: c.Path, Found: "was changed"} // it is put back, see rescueFile
 	}
-	return w.put(staged, c.Before)
+	return w.moveToKept(staged, c.Before)
 }
 
 // renameOver replaces a file where files cannot be exchanged: a copy is kept first, with the
@@ -551,12 +551,12 @@ func (w *write) renameOver(staged string, c Change, seen look) error {
 	there, err := w.isKept(c.Before, nil)
 	if err == nil && !there {
 		var buf []byte
-		name := w.unused()
+		name := w.unusedName()
 		if err = w.copyLive(c.Path, name, c.Before, &buf); err == nil {
 			err = w.j.disk.Sync(name)
 		}
 		if err == nil {
-			err = w.j.disk.Place(name, c.Before.kept())
+			err = w.j.disk.Place(name, c.Before.keptPath())
 		}
 	}
 	if err == nil {
@@ -565,7 +565,7 @@ func (w *write) renameOver(staged string, c Change, seen look) error {
 	if err != nil {
 		return err
 	}
-	same, err := w.j.still(c.Path, seen)
+	same, err := w.j.isStill(c.Path, seen)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &ConflictError{Path: c.Path, Found: "was removed"}
@@ -577,8 +577,8 @@ func (w *write) renameOver(staged string, c Change, seen look) error {
 	return w.j.disk.Rename(staged, c.Path)
 }
 
-// forget deletes a content in all modes in which it is kept.
-func (w *write) forget(v Version) error {
+// forgetContent deletes a content in all modes in which it is kept.
+func (w *write) forgetContent(v Version) error {
 	names, err := w.j.disk.Names(keptName)
 	if err != nil {
 		return err
@@ -588,16 +588,16 @@ func (w *write) forget(v Version) error {
 		if !strings.HasPrefix(name, v.SHA256) {
 			break
 		}
-		if err := w.discard(path.Join(keptName, name)); err != nil {
+		if err := w.discardFile(path.Join(keptName, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rescue puts back what a change moved away although it was another program's: the
+// rescueFile puts back what a change moved away although it was another program's: the
 // change saw so and was broken off, or was killed before it could look.
-func (w *write) rescue(i int) error {
+func (w *write) rescueFile(i int) error {
 	c := w.Changes[i]
 	if !c.Before.file() || c.Does == model.FileForgotten || w.j.turner != nil {
 		return nil
@@ -615,7 +615,7 @@ func (w *write) rescue(i int) error {
 	}
 	switch {
 	case c.After.None() && now.None():
-		for _, name := range []string{w.out(i), c.Before.kept()} {
+		for _, name := range []string{w.outPath(i), c.Before.keptPath()} {
 			if theirs, err := foreign(name, c.Before); err != nil || theirs {
 				if theirs {
 					err = w.j.disk.Place(name, c.Path)
@@ -629,14 +629,14 @@ func (w *write) rescue(i int) error {
 	case c.After.file():
 		// The one that comes out may be theirs again, and then is newer.
 		for range 10 {
-			theirs, err := foreign(w.out(i), c.Before, c.After)
+			theirs, err := foreign(w.outPath(i), c.Before, c.After)
 			if err != nil || !theirs {
 				return err
 			}
 			if now, err := w.j.Version(c.Path); err != nil || now != c.After {
 				return err
 			}
-			if err := w.j.disk.Exchange(w.out(i), c.Path); err != nil {
+			if err := w.j.disk.Exchange(w.outPath(i), c.Path); err != nil {
 				return err
 			}
 		}
@@ -644,15 +644,15 @@ func (w *write) rescue(i int) error {
 	return nil
 }
 
-// clear makes a name in out/ free.
-func (w *write) clear(name string) error {
+// clearName makes a name in out/ free.
+func (w *write) clearName(name string) error {
 	if strings.HasPrefix(path.Base(name), newPrefix) {
-		return w.discard(name)
+		return w.discardFile(name)
 	}
 	now, err := w.j.Version(name)
 	switch {
 	case errors.Is(err, disk.ErrSymlink):
-		return w.discard(name)
+		return w.discardFile(name)
 	case errors.Is(err, disk.ErrNotRegular):
 		return nil // nothing that anybody can lose
 	case err != nil || now.None():
@@ -660,11 +660,11 @@ func (w *write) clear(name string) error {
 	case now.Folder:
 		return w.removeFolder(name)
 	}
-	return w.put(name, now)
+	return w.moveToKept(name, now)
 }
 
-// sweep empties out/: what is in it and nowhere else is kept.
-func (w *write) sweep() error {
+// sweepOut empties out/: what is in it and nowhere else is kept.
+func (w *write) sweepOut() error {
 	names, err := w.j.disk.Names(outName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -673,7 +673,7 @@ func (w *write) sweep() error {
 		return err
 	}
 	for _, name := range names {
-		err := w.clear(path.Join(outName, name))
+		err := w.clearName(path.Join(outName, name))
 		if damaged := (*KeptError)(nil); err != nil && !errors.As(err, &damaged) {
 			return err // what has the name of a damaged content stays where it is
 		}
@@ -681,8 +681,8 @@ func (w *write) sweep() error {
 	return nil
 }
 
-// sync makes the names durable that the changes changed, each folder once.
-func (w *write) sync() error {
+// syncFolders makes the names durable that the changes changed, each folder once.
+func (w *write) syncFolders() error {
 	folders := map[string]bool{keptName: true}
 	for _, c := range w.Changes {
 		if c.Does != model.FileForgotten {
@@ -709,33 +709,33 @@ func (w *write) sync() error {
 func (w *write) takeBack(n int, why error) error {
 	var err error // the first of maybe thousands
 	try := func(next error) {
-		if err == nil || next != nil && lost(err) && !lost(next) {
+		if err == nil || next != nil && isLost(err) && !isLost(next) {
 			err = next
 		}
 	}
 	// Without the record, a crash from here on ends in the write being finished.
 	if !w.taking {
-		w.append(record{Taking: w.ID, Why: why.Error()})
+		w.appendRecord(record{Taking: w.ID, Why: why.Error()})
 	}
 	if n > 0 {
-		if failed := w.rescue(n - 1); failed != nil { // sweep would keep what is theirs, and Recover not find it
+		if failed := w.rescueFile(n - 1); failed != nil { // sweep would keep what is theirs, and Recover not find it
 			return &UnfinishedError{w.ID, errors.Join(why, failed)}
 		}
 	}
-	try(w.sweep())
+	try(w.sweepOut())
 	w.staged = make([]string, len(w.Changes))
 	back, which := w.toTakeBack(n)
-	_ = w.stage(back, which, nil) // what fails is tried again when its turn comes
+	_ = w.stageCopies(back, which, nil) // what fails is tried again when its turn comes
 	for i := range slices.Backward(back) {
 		try(w.changeBack(i, back[i]))
 	}
-	try(w.sync())
+	try(w.syncFolders())
 	if err == nil {
-		err = w.append(record{Back: w.ID, Why: why.Error()})
+		err = w.appendRecord(record{Back: w.ID, Why: why.Error()})
 	}
-	if lost(err) { // and is so tomorrow
+	if isLost(err) { // and is so tomorrow
 		why = &LeftError{w.ID, errors.Join(why, err)}
-		err = w.append(record{Off: w.ID, Why: why.Error()})
+		err = w.appendRecord(record{Off: w.ID, Why: why.Error()})
 	}
 	if err != nil {
 		return &UnfinishedError{w.ID, errors.Join(why, err)}
@@ -748,11 +748,11 @@ func (w *write) takeBack(n int, why error) error {
 func (w *write) toTakeBack(n int) (back []Change, which []int) {
 	back = make([]Change, n)
 	for i, c := range w.Changes[:n] {
-		back[i] = reverse(c)
+		back[i] = reverseChange(c)
 	}
 	done := make([]bool, n)
-	_ = w.j.parallel(n, func(i int, buf *[]byte) error { // what cannot be read shows later
-		now, err := w.j.look(back[i].Path, buf)
+	_ = w.j.runParallel(n, func(i int, buf *[]byte) error { // what cannot be read shows later
+		now, err := w.j.lookAt(back[i].Path, buf)
 		done[i] = err == nil && now.same(back[i].Before) && !now.same(back[i].After)
 		return nil
 	})
@@ -766,7 +766,7 @@ func (w *write) toTakeBack(n int) (back []Change, which []int) {
 
 // changeBack makes a change that takes the i-th one back, if that is done.
 func (w *write) changeBack(i int, back Change) error {
-	now, err := w.j.look(back.Path, nil)
+	now, err := w.j.lookAt(back.Path, nil)
 	switch {
 	case errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular):
 		return nil // theirs
@@ -783,7 +783,7 @@ func (w *write) changeBack(i int, back Change) error {
 			return err
 		}
 	}
-	err = w.change(i, back, now)
+	err = w.makeChange(i, back, now)
 	if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
 		// Theirs, and newer than ours.
 		theirs := *w
@@ -791,13 +791,13 @@ func (w *write) changeBack(i int, back Change) error {
 		undo.Changes = slices.Clone(w.Changes)
 		undo.Changes[i] = back
 		theirs.intent = &undo
-		err = theirs.rescue(i)
+		err = theirs.rescueFile(i)
 	}
 	return err
 }
 
-// reverse returns the change that takes a change back.
-func reverse(c Change) Change {
+// reverseChange returns the change that takes a change back.
+func reverseChange(c Change) Change {
 	does := model.FilePutBack
 	switch {
 	case c.Before.None():
@@ -808,11 +808,11 @@ func reverse(c Change) Change {
 	return Change{c.Path, does, c.After, c.Before}
 }
 
-// reversed returns the changes that take changes back.
-func reversed(changes []Change) []Change {
+// reverseChanges returns the changes that take changes back.
+func reverseChanges(changes []Change) []Change {
 	back := make([]Change, 0, len(changes))
 	for _, c := range slices.Backward(changes) {
-		back = append(back, reverse(c))
+		back = append(back, reverseChange(c))
 	}
 	return back
 }

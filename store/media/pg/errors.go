@@ -80,13 +80,13 @@ func Code(err error) string {
 // isConflict reports whether an error says that transactions crossed each other.
 func isConflict(err error) bool { return Code(err) == "40001" || Code(err) == "40P01" }
 
-// explain puts the driver's errors into those of the package. None shows a password, or the URL.
-func explain(err error) error {
+// explainError puts the driver's errors into those of the package. None shows a password, or the URL.
+func explainError(err error) error {
 	if err == nil || Code(err) != "" || errors.Is(err, ErrUnreachable) {
 		return err
 	}
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
-		e := &Error{Code: answer.Code, Message: plain(answer.Message)}
+		e := &Error{Code: answer.Code, Message: plainText(answer.Message)}
 		for _, a := range answers {
 			if strings.HasPrefix(e.Code, a.code) {
 				e.is, e.remedy = a.is, a.remedy
@@ -99,7 +99,7 @@ func explain(err error) error {
 		if errors.Is(err, context.Canceled) {
 			return context.Canceled
 		}
-		return unreachable(err)
+		return unreachableError(err)
 	}
 	return err
 }
@@ -112,16 +112,16 @@ func preferContext(ctx context.Context, err error) error {
 	return err
 }
 
-// unreachable says that a server is not there.
-func unreachable(err error) error {
+// unreachableError says that a server is not there.
+func unreachableError(err error) error {
 	if errors.Is(err, ErrUnreachable) {
 		return err
 	}
-	return fmt.Errorf("%w: %s: look at the host, the port and sslmode", ErrUnreachable, plain(leaf(err).Error()))
+	return fmt.Errorf("%w: %s: look at the host, the port and sslmode", ErrUnreachable, plainText(leafError(err).Error()))
 }
 
-// leaf returns the error that others were wrapped around, the first of several.
-func leaf(err error) error {
+// leafError returns the error that others were wrapped around, the first of several.
+func leafError(err error) error {
 	for {
 		switch e := err.(type) {
 		case interface{ Unwrap() error }:
@@ -140,8 +140,8 @@ func leaf(err error) error {
 	}
 }
 
-// plain returns a text of the server's without control characters.
-func plain(text string) string {
+// plainText returns a text of the server's without control characters.
+func plainText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '

@@ -63,8 +63,8 @@ func (s *Server) Own(terms Terms) *Own {
 	return &Own{s, terms}
 }
 
-// begin is how a transaction begins that may write.
-func (o *Own) begin() []string {
+// beginStatements is how a transaction begins that may write.
+func (o *Own) beginStatements() []string {
 	locks := fmt.Sprint("SET LOCAL lock_timeout = ", min(max(1, o.terms.Patience.Milliseconds()), math.MaxInt32))
 	return append([]string{beginOwn, locks}, o.terms.Setup...)
 }
@@ -131,19 +131,19 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 
 // writeOwn is one attempt of Write. After ErrUnreachable nothing was written.
 func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) error {
-	c, err := o.acquire(ctx, fresh)
+	c, err := o.acquireConn(ctx, fresh)
 	if err != nil {
 		return err
 	}
-	defer o.release(c)
-	t := c.begin(o.begin()...)
+	defer o.releaseConn(c)
+	t := c.newTx(o.beginStatements()...)
 	t.keeps = true
-	if err = preferContext(ctx, explain(what(t))); err == nil {
+	if err = preferContext(ctx, explainError(what(t))); err == nil {
 		err = ctx.Err()
 	}
 	switch {
 	case err != nil && c.pg.IsClosed() && ctx.Err() == nil:
-		return unreachable(err)
+		return unreachableError(err)
 	case err != nil:
 		return err
 	}
@@ -156,7 +156,7 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 	c.marks++
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
-	err = o.commit(bounded, t)
+	err = o.commitRest(bounded, t)
 	if err == nil || !c.pg.IsClosed() {
 		return err
 	}
@@ -170,20 +170,20 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 	case happened:
 		return nil
 	}
-	return unreachable(err)
+	return unreachableError(err)
 }
 
-// commit sends what is left, and COMMIT. Where one of the statements fails the server skips those behind it.
-func (o *Own) commit(ctx context.Context, t *Tx) error {
+// commitRest sends what is left, and COMMIT. Where one of the statements fails the server skips those behind it.
+func (o *Own) commitRest(ctx context.Context, t *Tx) error {
 	var queries []Query
 	if t.c.marks == 1 {
 		queries = append(queries, Query{SQL: o.terms.Forget})
 	}
 	queries = append(queries, Query{SQL: o.terms.Mark, Args: []any{t.c.name, t.c.marks}}, Query{SQL: o.terms.Tell}, Query{SQL: "COMMIT"})
 	queries = slices.DeleteFunc(queries, func(q Query) bool { return q.SQL == "" })
-	results, err := t.send(ctx, queries)
+	results, err := t.sendQueries(ctx, queries)
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	tag := ""
 	for results.NextResult() {
@@ -194,7 +194,7 @@ func (o *Own) commit(ctx context.Context, t *Tx) error {
 		tag = done.String()
 	}
 	if err := results.Close(); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if tag != "COMMIT" {
 		return errRolledBack
@@ -218,12 +218,12 @@ func (o *Own) isCommitted(ctx context.Context, lost *conn) (yes bool, err error)
 
 // findMark looks once.
 func (o *Own) findMark(ctx context.Context, lost *conn) (bool, error) {
-	c, err := o.acquire(ctx, true)
+	c, err := o.acquireConn(ctx, true)
 	if err != nil {
 		return false, err
 	}
-	defer o.release(c)
-	t := c.begin(o.begin()...)
+	defer o.releaseConn(c)
+	t := c.newTx(o.beginStatements()...)
 	last := int64(math.MinInt64)
 	_, err = t.First(ctx, []any{&last}, o.terms.Marked, lost.name)
 	return last == lost.marks, err

@@ -77,7 +77,7 @@ func New(address string) (*Server, error) {
 	config, err := pgconn.ParseConfig(address)
 	if err != nil {
 		// The error would show the URL; what is wrong with it is behind that.
-		return nil, fmt.Errorf("%s: %w: %v", shown, ErrAddress, leaf(err))
+		return nil, fmt.Errorf("%s: %w: %v", shown, ErrAddress, leafError(err))
 	}
 	if os.Getenv("PGCONNECT_TIMEOUT") == "" && !strings.Contains(address, "connect_timeout=") {
 		config.ConnectTimeout = connectTime
@@ -148,10 +148,10 @@ type conn struct {
 	known known
 }
 
-func (s *Server) dial(ctx context.Context, config *pgconn.Config) (*conn, error) {
+func (s *Server) dialServer(ctx context.Context, config *pgconn.Config) (*conn, error) {
 	pg, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	return &conn{pg: pg, types: pgtype.NewMap(), settled: closedChannel(), known: known{statements: map[string]*statement{}}}, nil
 }
@@ -165,17 +165,17 @@ func closedChannel() chan struct{} {
 // lingerTime is how long a transaction that only read stays open behind its last statement.
 const lingerTime = 30 * time.Millisecond
 
-// begin returns a transaction, which is begun by its first statement, and ended before where one still is.
-func (c *conn) begin(begin ...string) *Tx {
+// newTx returns a transaction, which is begun by its first statement, and ended before where one still is.
+func (c *conn) newTx(begin ...string) *Tx {
 	if c.pg.TxStatus() != 'I' {
 		begin = append([]string{"ROLLBACK"}, begin...)
 	}
 	return &Tx{c: c, begin: begin}
 }
 
-// acquire returns a connection, which the caller hands to release. The last transaction may be open on it
+// acquireConn returns a connection, which the caller hands to releaseConn. The last transaction may be open on it
 // still: begun ends it.
-func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
+func (s *Server) acquireConn(ctx context.Context, fresh bool) (*conn, error) {
 	if s.done.Err() != nil {
 		return nil, errClosed
 	}
@@ -187,9 +187,9 @@ func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 		return nil, errClosed
 	}
 	for {
-		c := s.take(fresh)
+		c := s.takeIdle(fresh)
 		if c == nil {
-			c, err := s.dial(ctx, s.config)
+			c, err := s.dialServer(ctx, s.config)
 			if err != nil {
 				s.free <- struct{}{}
 			}
@@ -211,8 +211,8 @@ func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 	}
 }
 
-// take returns an idle connection, nil if no connection is idle; fresh closes all idle connections.
-func (s *Server) take(fresh bool) *conn {
+// takeIdle returns an idle connection, nil if no connection is idle; fresh closes all idle connections.
+func (s *Server) takeIdle(fresh bool) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if fresh {
@@ -239,8 +239,8 @@ func (s *Server) hangUp(c *conn) {
 	}()
 }
 
-// release hands a connection back. One that is within a transaction ends it, which nothing waits for.
-func (s *Server) release(c *conn) { s.releaseAfter(c, 0) }
+// releaseConn hands a connection back. One that is within a transaction ends it, which nothing waits for.
+func (s *Server) releaseConn(c *conn) { s.releaseAfter(c, 0) }
 
 // releaseAfter is release of a transaction that only read, which keeps nothing from others: it stays open
 // for a while.
@@ -276,7 +276,7 @@ func (s *Server) putBack(c *conn) {
 // Close lets go of all connections, and ends what Watch returned. What runs ends first.
 func (s *Server) Close() error {
 	s.end()
-	s.take(true)
+	s.takeIdle(true)
 	return nil
 }
 
@@ -302,18 +302,18 @@ func (s *Server) Suppose(ctx context.Context, what func(*Tx) error) error {
 
 func (s *Server) rolledBack(ctx context.Context, what func(*Tx) error, begin ...string) error {
 	for fresh := false; ; fresh = true {
-		c, err := s.acquire(ctx, fresh)
+		c, err := s.acquireConn(ctx, fresh)
 		if err != nil {
 			return err
 		}
-		err = preferContext(ctx, explain(what(c.begin(begin...))))
+		err = preferContext(ctx, explainError(what(c.newTx(begin...))))
 		lost, kept := c.pg.IsClosed(), c.used
 		s.releaseAfter(c, lingerTime)
 		switch {
 		case err == nil || ctx.Err() != nil || !lost:
 			return cmp.Or(err, ctx.Err())
 		case fresh || !kept:
-			return unreachable(err)
+			return unreachableError(err)
 		}
 	}
 }
@@ -325,7 +325,7 @@ func (s *Server) Write(ctx context.Context, what func(*Tx) error) (err error) {
 	pause := 5 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		again := false
-		if again, err = s.write(ctx, what, attempt > 1); err == nil || !again || attempt == attempts || ctx.Err() != nil {
+		if again, err = s.tryWrite(ctx, what, attempt > 1); err == nil || !again || attempt == attempts || ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -337,20 +337,20 @@ func (s *Server) Write(ctx context.Context, what func(*Tx) error) (err error) {
 	}
 }
 
-// write is one attempt of Write. It reports whether nothing was written and another may help.
-func (s *Server) write(ctx context.Context, what func(*Tx) error, fresh bool) (again bool, err error) {
-	c, err := s.acquire(ctx, fresh)
+// tryWrite is one attempt of Write. It reports whether nothing was written and another may help.
+func (s *Server) tryWrite(ctx context.Context, what func(*Tx) error, fresh bool) (again bool, err error) {
+	c, err := s.acquireConn(ctx, fresh)
 	if err != nil {
 		return false, err
 	}
-	defer s.release(c)
-	t := c.begin(beginWrite, patience)
-	if err = preferContext(ctx, explain(what(t))); err == nil {
+	defer s.releaseConn(c)
+	t := c.newTx(beginWrite, patience)
+	if err = preferContext(ctx, explainError(what(t))); err == nil {
 		err = ctx.Err()
 	}
 	switch {
 	case err != nil && c.pg.IsClosed() && ctx.Err() == nil:
-		return c.used, unreachable(err)
+		return c.used, unreachableError(err)
 	case err != nil:
 		return isConflict(err), err
 	case len(t.begin) > 0: // it asked for nothing
@@ -359,7 +359,7 @@ func (s *Server) write(ctx context.Context, what func(*Tx) error, fresh bool) (a
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
 	results, err := c.pg.Exec(bounded, "COMMIT").ReadAll()
-	switch err = explain(err); {
+	switch err = explainError(err); {
 	case err == nil && len(results) == 1 && results[0].CommandTag.String() == "COMMIT":
 		return false, nil
 	case err == nil:

@@ -31,9 +31,9 @@ const (
 // kept are the first words of the statements that PREPARE takes.
 var kept = map[string]bool{"SELECT": true, "INSERT": true, "UPDATE": true, "DELETE": true, "WITH": true}
 
-// statement returns a query as the server takes it. It adds to making the statements that the server is to keep
+// findStatement returns a query as the server takes it. It adds to making the statements that the server is to keep
 // from now on, and prepares them in a batch, before what is run in it.
-func (k *known) statement(batch *pgconn.Batch, making map[*statement]string, query string) *statement {
+func (k *known) findStatement(batch *pgconn.Batch, making map[*statement]string, query string) *statement {
 	s, again := k.statements[query]
 	if !again {
 		s = &statement{text: numberPlaceholders(query)}

@@ -29,7 +29,7 @@ type encoded struct {
 	args  pgx.ExtendedQueryBuilder
 }
 
-func (t *Tx) encode(query string, args []any) (e encoded, err error) {
+func (t *Tx) encodeQuery(query string, args []any) (e encoded, err error) {
 	e.query = query
 	return e, e.args.Build(t.c.types, nil, args)
 }
@@ -37,7 +37,7 @@ func (t *Tx) encode(query string, args []any) (e encoded, err error) {
 // Later runs a statement that changes rows together with the next one, or with COMMIT: its error is that of
 // the next one, then. The arguments may be changed.
 func (t *Tx) Later(query string, args ...any) error {
-	e, err := t.encode(query, args)
+	e, err := t.encodeQuery(query, args)
 	if err == nil {
 		t.later = append(t.later, e)
 	}
@@ -56,14 +56,14 @@ type Query struct {
 
 // Ask runs statements, all sent before the first answer is read. Row may ask for nothing itself.
 func (t *Tx) Ask(ctx context.Context, queries ...Query) (err error) {
-	results, err := t.send(ctx, queries)
+	results, err := t.sendQueries(ctx, queries)
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
-	defer func() { err = cmp.Or(err, explain(results.Close())) }()
+	defer func() { err = cmp.Or(err, explainError(results.Close())) }()
 	for _, q := range queries {
 		if !results.NextResult() {
-			return explain(results.Close())
+			return explainError(results.Close())
 		}
 		rows := &Rows{Rows: pgx.RowsFromResultReader(t.c.types, results.ResultReader())}
 		for rows.Next() {
@@ -82,11 +82,11 @@ func (t *Tx) Ask(ctx context.Context, queries ...Query) (err error) {
 	return nil
 }
 
-// send sends begin, later and then the queries, and takes the answers to all but the queries.
-func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultReader, error) {
+// sendQueries sends begin, later and then the queries, and takes the answers to all but the queries.
+func (t *Tx) sendQueries(ctx context.Context, queries []Query) (*pgconn.MultiResultReader, error) {
 	all := t.later
 	for _, q := range queries {
-		e, err := t.encode(q.SQL, q.Args)
+		e, err := t.encodeQuery(q.SQL, q.Args)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultRead
 	for _, sql := range begin {
 		batch.ExecParams(sql, nil, nil, nil, nil)
 	}
-	making := t.add(&batch, all)
+	making := t.addStatements(&batch, all)
 	results := t.c.pg.ExecBatch(ctx, &batch)
 	for i := range len(begin) + len(making) + len(t.later) {
 		if !results.NextResult() {
@@ -124,13 +124,13 @@ func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultRead
 	return results, nil
 }
 
-// add puts statements into a batch, behind those that the server is to keep, which it returns with their names.
-func (t *Tx) add(batch *pgconn.Batch, all []encoded) (making map[*statement]string) {
+// addStatements puts statements into a batch, behind those that the server is to keep, which it returns with their names.
+func (t *Tx) addStatements(batch *pgconn.Batch, all []encoded) (making map[*statement]string) {
 	making = map[*statement]string{}
 	list := make([]*statement, len(all))
 	for i, e := range all {
 		if t.keeps {
-			list[i] = t.c.known.statement(batch, making, e.query)
+			list[i] = t.c.known.findStatement(batch, making, e.query)
 		} else {
 			list[i] = &statement{text: numberPlaceholders(e.query)}
 		}
@@ -154,13 +154,13 @@ type Rows struct {
 }
 
 // Err returns the error that kept the rows from being read to their end.
-func (r *Rows) Err() error { return cmp.Or(explain(r.Rows.Err()), r.err) }
+func (r *Rows) Err() error { return cmp.Or(explainError(r.Rows.Err()), r.err) }
 
 // Close lets go of the rows.
 func (r *Rows) Close() error {
 	r.Rows.Close()
 	if r.results != nil {
-		r.err = cmp.Or(r.err, explain(r.results.Close()))
+		r.err = cmp.Or(r.err, explainError(r.results.Close()))
 		r.results = nil
 	}
 	return r.Err()
@@ -185,12 +185,12 @@ func (r *Rows) Columns() (names []string) {
 
 // Rows returns the rows of a query. The caller closes them.
 func (t *Tx) Rows(ctx context.Context, query string, args ...any) (*Rows, error) {
-	results, err := t.send(ctx, []Query{{SQL: query, Args: args}})
+	results, err := t.sendQueries(ctx, []Query{{SQL: query, Args: args}})
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	if !results.NextResult() {
-		return nil, explain(cmp.Or(results.Close(), errRolledBack))
+		return nil, explainError(cmp.Or(results.Close(), errRolledBack))
 	}
 	return &Rows{Rows: pgx.RowsFromResultReader(t.c.types, results.ResultReader()), results: results}, nil
 }

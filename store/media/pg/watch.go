@@ -40,7 +40,7 @@ func (s *Server) Watch(ctx context.Context, own <-chan struct{}, w Watching) (<-
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.done, cancel)
 	seen := make(chan struct{}, 1)
-	go w.follow(ctx, s, seen)
+	go w.followChanges(ctx, s, seen)
 	changes := make(chan struct{}, 1)
 	go func() {
 		defer close(changes)
@@ -56,27 +56,27 @@ func (s *Server) Watch(ctx context.Context, own <-chan struct{}, w Watching) (<-
 			case <-ctx.Done():
 				return
 			}
-			tell(changes)
+			signalChannel(changes)
 		}
 	}()
 	return changes, nil
 }
 
-// tell puts a value into a channel that has room for one.
-func tell(c chan struct{}) {
+// signalChannel puts a value into a channel that has room for one.
+func signalChannel(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// follow tells of changes until ctx ends.
-func (w Watching) follow(ctx context.Context, s *Server, seen chan struct{}) {
+// followChanges tells of changes until ctx ends.
+func (w Watching) followChanges(ctx context.Context, s *Server, seen chan struct{}) {
 	every := cmp.Or(w.Every, everyTime)
 	pause := every
-	once := w.poller(s, seen)
+	once := w.newPoller(s, seen)
 	if w.Channel != "" {
-		once = w.listener(s, seen)
+		once = w.newListener(s, seen)
 	}
 	for {
 		if err := once(ctx); err != nil {
@@ -92,8 +92,8 @@ func (w Watching) follow(ctx context.Context, s *Server, seen chan struct{}) {
 	}
 }
 
-// poller returns a function that looks once.
-func (w Watching) poller(s *Server, seen chan struct{}) func(context.Context) error {
+// newPoller returns a function that looks once.
+func (w Watching) newPoller(s *Server, seen chan struct{}) func(context.Context) error {
 	var last [][]any
 	return func(ctx context.Context) error {
 		var now [][]any
@@ -113,26 +113,26 @@ func (w Watching) poller(s *Server, seen chan struct{}) func(context.Context) er
 			return rows.Close()
 		})
 		if err == nil && !reflect.DeepEqual(last, now) {
-			tell(seen)
+			signalChannel(seen)
 			last = now
 		}
 		return err
 	}
 }
 
-// listener returns a function that listens until the connection is lost.
-func (w Watching) listener(s *Server, seen chan struct{}) func(context.Context) error {
+// newListener returns a function that listens until the connection is lost.
+func (w Watching) newListener(s *Server, seen chan struct{}) func(context.Context) error {
 	return func(ctx context.Context) error {
-		c, err := s.dial(ctx, s.config)
+		c, err := s.dialServer(ctx, s.config)
 		if err != nil {
 			return err
 		}
 		defer s.hangUp(c)
 		if _, err := c.pg.Exec(ctx, fmt.Sprintf(`LISTEN "%s"`, strings.ReplaceAll(w.Channel, `"`, `""`))).ReadAll(); err != nil {
-			return explain(err)
+			return explainError(err)
 		}
 		for { // the first value is for what came before it listened
-			tell(seen)
+			signalChannel(seen)
 			if err := c.pg.WaitForNotification(ctx); err != nil {
 				return nil
 			}

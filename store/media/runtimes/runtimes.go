@@ -97,7 +97,7 @@ func (r *Runtime) Agents(ctx context.Context) ([]string, error) {
 	if err := r.isThere(ctx); err != nil {
 		return nil, fmt.Errorf("runtimes: ask %s for its agents: %w", r.at, err)
 	}
-	err := r.do(ctx, http.MethodGet, wire.ActionsPath, "", nil, func(body io.Reader) error {
+	err := r.doRequest(ctx, http.MethodGet, wire.ActionsPath, "", nil, func(body io.Reader) error {
 		list, err := wire.ReadActions(io.LimitReader(body, maxActions))
 		for key := range list {
 			if name, ok := strings.CutPrefix(key, "/agent/"); ok {
@@ -125,7 +125,7 @@ func (r *Runtime) isThere(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	err := r.do(ctx, http.MethodGet, wire.HealthPath, url.Values{"id": {r.id}}.Encode(), nil, func(io.Reader) error { return nil })
+	err := r.doRequest(ctx, http.MethodGet, wire.HealthPath, url.Values{"id": {r.id}}.Encode(), nil, func(io.Reader) error { return nil })
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w: %w", ErrAnother, err)
 	}
@@ -155,14 +155,14 @@ type Output struct {
 // stays done. The error is a *wire.Error where the process answers with one, though
 // it does so with the status 200, ErrCutOff, and ErrAnother, before anything ran.
 func (r *Runtime) Take(ctx context.Context, t Turn) (Output, error) {
-	out, err := r.take(ctx, t)
+	out, err := r.takeTurn(ctx, t)
 	if err != nil {
 		return out, fmt.Errorf("runtimes: run agent %.80q at %s: %w", t.Agent, r.at, err)
 	}
 	return out, nil
 }
 
-func (r *Runtime) take(ctx context.Context, t Turn) (out Output, err error) {
+func (r *Runtime) takeTurn(ctx context.Context, t Turn) (out Output, err error) {
 	if err := r.isThere(ctx); err != nil {
 		return out, err
 	}
@@ -181,7 +181,7 @@ func (r *Runtime) take(ctx context.Context, t Turn) (out Output, err error) {
 	if err != nil {
 		return out, err
 	}
-	err = r.do(ctx, http.MethodPost, wire.RunPath, "stream=true", body, func(body io.Reader) (err error) {
+	err = r.doRequest(ctx, http.MethodPost, wire.RunPath, "stream=true", body, func(body io.Reader) (err error) {
 		out, err = readOutput(io.LimitReader(body, maxAnswer))
 		return err
 	})
@@ -240,8 +240,8 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// do sends a request and has its answer read.
-func (r *Runtime) do(ctx context.Context, method, path, query string, body []byte, read func(io.Reader) error) error {
+// doRequest sends a request and has its answer read.
+func (r *Runtime) doRequest(ctx context.Context, method, path, query string, body []byte, read func(io.Reader) error) error {
 	at := r.at.JoinPath(path)
 	at.RawQuery = query
 	request, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
@@ -289,7 +289,7 @@ func Find(dir string) []*Runtime {
 		return nil
 	}
 	for range upward {
-		if list := read(filepath.Join(at, ".genkit", "runtimes")); len(list) > 0 {
+		if list := readProcesses(filepath.Join(at, ".genkit", "runtimes")); len(list) > 0 {
 			return list
 		}
 		up := filepath.Dir(at)
@@ -310,8 +310,8 @@ func (r *Runtime) isSame(other *Runtime) bool {
 	return true
 }
 
-// read returns the processes of a folder of runtimes, each once.
-func read(dir string) (list []*Runtime) {
+// readProcesses returns the processes of a folder of runtimes, each once.
+func readProcesses(dir string) (list []*Runtime) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil

@@ -47,7 +47,7 @@ func Make(dir string) (*Folder, error) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	sweep(dir)
+	sweepDead(dir)
 	for {
 		path, err := os.MkdirTemp(dir, prefix)
 		if err != nil {
@@ -99,9 +99,9 @@ func (f *Folder) release() error {
 	return f.lock.Close()
 }
 
-// sweep removes what processes left in a folder that were killed. What cannot be
+// sweepDead removes what processes left in a folder that were killed. What cannot be
 // removed stays, and does no harm.
-func sweep(dir string) {
+func sweepDead(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && len(entries) == 0 {
 		return

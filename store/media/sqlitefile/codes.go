@@ -13,8 +13,8 @@ import (
 // errHot is ErrUnsettled where SQLite's locks tell that no writer is at work.
 var errHot = fmt.Errorf("%w", ErrUnsettled)
 
-// explain puts SQLite's own error codes into the package's errors.
-func explain(err error) error {
+// explainError puts SQLite's own error codes into the package's errors.
+func explainError(err error) error {
 	coded, ok := errors.AsType[*driver.Error](err)
 	if !ok {
 		return err

@@ -2,5 +2,5 @@
 
 package sqlitefile
 
-// full reports nothing: the system is not asked.
-func full(string) bool { return false }
+// isFull reports nothing: the system is not asked.
+func isFull(string) bool { return false }

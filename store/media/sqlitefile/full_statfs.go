@@ -4,8 +4,8 @@ package sqlitefile
 
 import "syscall"
 
-// full reports whether the file system of a folder has no room for one write of SQLite's.
-func full(dir string) bool {
+// isFull reports whether the file system of a folder has no room for one write of SQLite's.
+func isFull(dir string) bool {
 	var s syscall.Statfs_t
 	return syscall.Statfs(dir, &s) == nil && int64(s.Bavail)*int64(s.Bsize) < 64<<10
 }

@@ -16,7 +16,7 @@ import (
 // comes would be waited for.
 func interruptWhenDone(ctx context.Context, c *sql.Conn) (release func(), err error) {
 	var db uintptr
-	var mu sync.Mutex // the handle is gone after release
+	var mu sync.Mutex // the handle is gone after releaseHandle
 	err = c.Raw(func(conn any) error {
 		// The driver has no name for SQLite's handle, which sqlite3_interrupt takes.
 		field := reflect.Indirect(reflect.ValueOf(conn)).FieldByName("db")

@@ -26,8 +26,8 @@ type locked struct {
 	waiting []*os.File
 }
 
-// of returns the entry of a file, nil if it has no entry. The caller holds the mutex.
-func (l *lockList) of(info fs.FileInfo) *locked {
+// entryOf returns the entry of a file, nil if it has no entry. The caller holds the mutex.
+func (l *lockList) entryOf(info fs.FileInfo) *locked {
 	for _, one := range l.list {
 		if os.SameFile(one.info, info) {
 			return one
@@ -36,15 +36,15 @@ func (l *lockList) of(info fs.FileInfo) *locked {
 	return nil
 }
 
-// enter tells that connections to a file are about to be made, and leave that they are closed.
-func (l *lockList) enter(path string) (leave func() error) {
+// enterFile tells that connections to a file are about to be made, and leave that they are closed.
+func (l *lockList) enterFile(path string) (leave func() error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return func() error { return nil } // SQLite cannot open it either
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.of(info)
+	one := l.entryOf(info)
 	if one == nil {
 		one = &locked{info: info}
 		l.list = append(l.list, one)
@@ -69,15 +69,15 @@ func (l *lockList) enter(path string) (leave func() error) {
 	}
 }
 
-// close closes a descriptor as soon as SQLite has no lock on the file.
-func (l *lockList) close(file *os.File) error {
+// closeFile closes a descriptor as soon as SQLite has no lock on the file.
+func (l *lockList) closeFile(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if one := l.of(info); one != nil {
+	if one := l.entryOf(info); one != nil {
 		one.waiting = append(one.waiting, file)
 		return nil
 	}

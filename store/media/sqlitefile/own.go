@@ -26,16 +26,16 @@ func NewOwn(path, pragmas string, check func(context.Context, *Tx) error) *Own {
 func (o *Own) Open() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.handle.keeps()
+	return o.handle.isForWriting()
 }
 
 // Write runs what in a transaction that writes: all of it or nothing. It returns
 // the errors of Read.
 func (o *Own) Write(ctx context.Context, what func(*Tx) error) error {
-	return o.untilWritable(ctx, func() error { return o.write(ctx, what) })
+	return o.untilWritable(ctx, func() error { return o.writeOwn(ctx, what) })
 }
 
-func (o *Own) write(ctx context.Context, what func(*Tx) error) error {
+func (o *Own) writeOwn(ctx context.Context, what func(*Tx) error) error {
 	select {
 	case o.writing <- struct{}{}:
 		defer func() { <-o.writing }()
@@ -49,11 +49,11 @@ func (o *Own) write(ctx context.Context, what func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = o.transaction(ctx, h, beginWrite, what)
+	err = o.runTransaction(ctx, h, beginWrite, what)
 	if isCode(err, lib.SQLITE_READONLY) {
-		err = errors.Join(err, o.forget(h))
+		err = errors.Join(err, o.forgetHandle(h))
 	}
-	return errors.Join(err, o.release(h))
+	return errors.Join(err, o.releaseHandle(h))
 }
 
 // acquireOwn returns the handle for writing, which from then on is the one for
@@ -64,11 +64,11 @@ func (o *Own) acquireOwn(ctx context.Context) (*handle, error) {
 	if o.closed {
 		return nil, errClosed
 	}
-	if !o.handle.keeps() {
-		if err := writable(o.path); err != nil {
+	if !o.handle.isForWriting() {
+		if err := checkWritable(o.path); err != nil {
 			return nil, err
 		}
-		if err := o.swap(ctx, o.how, sight{}); err != nil {
+		if err := o.swapHandle(ctx, o.how, sight{}); err != nil {
 			return nil, err
 		}
 	}
@@ -79,18 +79,18 @@ func (o *Own) acquireOwn(ctx context.Context) (*handle, error) {
 // Settle has SQLite finish, or take back, the write that was left unfinished in a
 // file. It does nothing else to the file, whose check is that of Read.
 func (o *Own) Settle(ctx context.Context) error {
-	if err := writable(o.path); err != nil {
+	if err := checkWritable(o.path); err != nil {
 		return err
 	}
 	return o.onHandle(ctx, "mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
-		return o.transaction(ctx, h, beginRead, func(t *Tx) error { return o.checkPages(ctx, t) })
+		return o.runTransaction(ctx, h, beginRead, func(t *Tx) error { return o.checkPages(ctx, t) })
 	})
 }
 
 // Fill runs what in the file, which is there and empty, and puts it into WAL mode.
 func (o *Own) Fill(ctx context.Context, what func(*Tx) error) error {
 	return o.onHandle(ctx, "mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)", func(h *handle) error {
-		if err := o.transaction(ctx, h, beginWrite, what); err != nil {
+		if err := o.runTransaction(ctx, h, beginWrite, what); err != nil {
 			return err
 		}
 		_, err := h.db.ExecContext(ctx, "PRAGMA journal_mode = WAL")

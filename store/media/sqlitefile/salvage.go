@@ -19,8 +19,8 @@ func TooLarge(err error) bool {
 	return errors.Is(err, ErrTooLarge) || isCode(err, lib.SQLITE_TOOBIG)
 }
 
-// unreadable reports whether a query came to a row that cannot be read.
-func unreadable(err error) bool { return IsDamage(err) || TooLarge(err) }
+// isUnreadable reports whether a query came to a row that cannot be read.
+func isUnreadable(err error) bool { return IsDamage(err) || TooLarge(err) }
 
 // Salvage is Each for columns of the rows of one table, "part WHERE session_id = ?", that
 // passes over the rows on damaged pages and those with values that are too large. It returns how many it passed over, as far as an index
@@ -39,7 +39,7 @@ func (t *Tx) Salvage(ctx context.Context, row func(scan func(into ...any) error)
 			return err
 		}, "SELECT rowid, "+columns+" FROM "+from, args...)
 	}
-	if err = each(from, args...); !unreadable(err) {
+	if err = each(from, args...); !isUnreadable(err) {
 		return 0, err
 	}
 	table, which, _ := strings.Cut(from, " ")
@@ -55,7 +55,7 @@ func (t *Tx) Salvage(ctx context.Context, row func(scan func(into ...any) error)
 			left = append(left, id)
 			return err
 		}, "SELECT rowid FROM "+from, args...)
-		if err != nil && !unreadable(err) {
+		if err != nil && !isUnreadable(err) {
 			return lost, err
 		}
 		for _, id := range left {
@@ -63,7 +63,7 @@ func (t *Tx) Salvage(ctx context.Context, row func(scan func(into ...any) error)
 				continue
 			}
 			known[id] = true
-			if err := each(table+" WHERE rowid = ?", id); unreadable(err) {
+			if err := each(table+" WHERE rowid = ?", id); isUnreadable(err) {
 				lost++
 			} else if err != nil {
 				return lost, err

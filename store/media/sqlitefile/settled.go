@@ -63,7 +63,7 @@ func openSettled(path string) (s *settledFile, err error) {
 	s = &settledFile{pages: map[uint32]savedPage{}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(plain(err), s.close())
+			err = errors.Join(dropPath(err), s.close())
 		}
 	}()
 	if s.file, err = os.Open(path); err != nil {
@@ -73,7 +73,7 @@ func openSettled(path string) (s *settledFile, err error) {
 		return s, err
 	}
 	s.size = s.info.Size()
-	if s.journal, err = openBeside(path + "-journal"); err == nil && s.journal != nil && hot(s.journal) {
+	if s.journal, err = openBeside(path + "-journal"); err == nil && s.journal != nil && isHot(s.journal) {
 		err = s.rollBack()
 	}
 	if err != nil {
@@ -97,8 +97,8 @@ func openBeside(path string) (*os.File, error) {
 	return file, err
 }
 
-// hot reports whether a journal is still to be rolled back, as far as its super-journal tells.
-func hot(journal *os.File) bool {
+// isHot reports whether a journal is still to be rolled back, as far as its super-journal tells.
+func isHot(journal *os.File) bool {
 	super := superJournal(journal)
 	if super == "" {
 		return true
@@ -206,8 +206,8 @@ func (s *settledFile) rollForward() error {
 		return nil
 	}
 	size := int64(binary.BigEndian.Uint32(head[8:]))
-	sum := logSum{}.add(words, head[:24])
-	if binary.BigEndian.Uint32(head[4:]) != logVersion || !isPower(size, 512) || !sum.is(head[24:]) {
+	sum := logSum{}.addWords(words, head[:24])
+	if binary.BigEndian.Uint32(head[4:]) != logVersion || !isPower(size, 512) || !sum.equalsSum(head[24:]) {
 		return nil
 	}
 	frame := make([]byte, frameHeader+size)
@@ -216,9 +216,9 @@ func (s *settledFile) rollForward() error {
 		if _, err := s.log.ReadAt(frame, at); err != nil {
 			return unlessEnd(err)
 		}
-		sum = sum.add(words, frame[:8]).add(words, frame[frameHeader:])
+		sum = sum.addWords(words, frame[:8]).addWords(words, frame[frameHeader:])
 		page, committed := binary.BigEndian.Uint32(frame), binary.BigEndian.Uint32(frame[4:])
-		if page == 0 || string(frame[8:16]) != string(head[16:24]) || !sum.is(frame[16:frameHeader]) {
+		if page == 0 || string(frame[8:16]) != string(head[16:24]) || !sum.equalsSum(frame[16:frameHeader]) {
 			return nil
 		}
 		if since == nil {
@@ -246,7 +246,7 @@ func unlessEnd(err error) error {
 // logSum is the check sum of a log up to a place.
 type logSum [2]uint32
 
-func (s logSum) add(words binary.ByteOrder, data []byte) logSum {
+func (s logSum) addWords(words binary.ByteOrder, data []byte) logSum {
 	for i := 0; i+8 <= len(data); i += 8 {
 		s[0] += words.Uint32(data[i:]) + s[1]
 		s[1] += words.Uint32(data[i+4:]) + s[0]
@@ -254,7 +254,7 @@ func (s logSum) add(words binary.ByteOrder, data []byte) logSum {
 	return s
 }
 
-func (s logSum) is(written []byte) bool {
+func (s logSum) equalsSum(written []byte) bool {
 	return s[0] == binary.BigEndian.Uint32(written) && s[1] == binary.BigEndian.Uint32(written[4:])
 }
 
@@ -313,7 +313,7 @@ func (s *settledFile) close() (err error) {
 		}
 	}
 	if s.file != nil {
-		err = errors.Join(err, locks.close(s.file))
+		err = errors.Join(err, locks.closeFile(s.file))
 	}
 	return err
 }
@@ -323,7 +323,7 @@ func (s *settledFile) close() (err error) {
 func withoutSuper(path string) error {
 	journal, err := openBeside(path + "-journal")
 	if err != nil || journal == nil {
-		return plain(err)
+		return dropPath(err)
 	}
 	super := superJournal(journal)
 	if err := journal.Close(); err != nil || super == "" {

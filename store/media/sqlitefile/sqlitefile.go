@@ -119,15 +119,15 @@ func (f *File) Read(ctx context.Context, what func(*Tx) error) error {
 // ReadOnce is Read for rows that are handed on before all are read, and so without
 // another attempt: what asks [Tx.Stale] before it does.
 func (f *File) ReadOnce(ctx context.Context, what func(*Tx) error) error {
-	h, err := f.acquire(ctx)
+	h, err := f.acquireHandle(ctx)
 	if err != nil {
 		return err
 	}
-	err = f.blame(h, f.transaction(ctx, h, h.begin(), what))
+	err = f.blameChange(h, f.runTransaction(ctx, h, h.beginReading(), what))
 	if errors.Is(err, errHot) { // its writer was killed since the file was opened
-		err = errors.Join(fmt.Errorf("%w (%w)", ErrChanged, err), f.forget(h))
+		err = errors.Join(fmt.Errorf("%w (%w)", ErrChanged, err), f.forgetHandle(h))
 	}
-	return errors.Join(err, f.release(h))
+	return errors.Join(err, f.releaseHandle(h))
 }
 
 // Suppose is Read for a function that may make temporary tables and views, which are gone after it: the
@@ -157,11 +157,11 @@ const Beside = "-hindcast"
 // program that writes, for some seconds, and ErrBusy is the error then. Neither the schema
 // nor the way in which the database keeps its log changes. It returns the errors of Read.
 func (f *File) Amend(ctx context.Context, what func(*Tx) error) error {
-	if err := writable(f.path); err != nil {
+	if err := checkWritable(f.path); err != nil {
 		return err
 	}
 	return f.onHandle(ctx, amending, func(h *handle) error {
-		return f.transaction(ctx, h, beginWrite, func(t *Tx) error {
+		return f.runTransaction(ctx, h, beginWrite, func(t *Tx) error {
 			if err := f.checkPages(ctx, t); err != nil {
 				return err
 			}
@@ -170,9 +170,9 @@ func (f *File) Amend(ctx context.Context, what func(*Tx) error) error {
 	})
 }
 
-// writable returns why a file is not opened for writing, nil if it is.
-func writable(path string) error {
-	if _, _, err := look(path); err != nil && !errors.Is(err, ErrUnsettled) {
+// checkWritable returns why a file is not opened for writing, nil if it is.
+func checkWritable(path string) error {
+	if _, _, err := lookAt(path); err != nil && !errors.Is(err, ErrUnsettled) {
 		return err
 	}
 	return withoutSuper(path)
@@ -242,7 +242,7 @@ func newHandle(path string, how access, stamp sight) (*handle, error) {
 		h.after = view.close
 		name = (&url.URL{Scheme: "file", Opaque: settledName, RawQuery: string(how) + view.name + guarded}).String()
 	default:
-		h.after = locks.enter(abs)
+		h.after = locks.enterFile(abs)
 	}
 	connector, err := driver.NewConnector(name)
 	if err != nil {
@@ -257,20 +257,20 @@ func newHandle(path string, how access, stamp sight) (*handle, error) {
 
 func (h *handle) close() error { return errors.Join(h.db.Close(), h.after()) }
 
-// begin returns how a transaction begins that reads.
-func (h *handle) begin() func(context.Context, *sql.Conn) error {
+// beginReading returns how a transaction begins that reads.
+func (h *handle) beginReading() func(context.Context, *sql.Conn) error {
 	if h.access == beside {
 		return beginLocked
 	}
 	return beginRead
 }
 
-// look says how the file can be read just now, and how it and its log look.
-func look(path string) (access, sight, error) {
+// lookAt says how the file can be read just now, and how it and its log look.
+func lookAt(path string) (access, sight, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", sight{}, plain(err)
+		return "", sight{}, dropPath(err)
 	case info.IsDir():
 		return "", sight{}, errors.New("it is a directory")
 	case !info.Mode().IsRegular():
@@ -278,16 +278,16 @@ func look(path string) (access, sight, error) {
 	case info.Size() == 0:
 		return "", sight{}, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
 	}
-	if journal := stat(path + "-journal"); size(journal) > 0 {
+	if journal := statFile(path + "-journal"); sizeOf(journal) > 0 {
 		return beside, sight{info, journal}, nil
 	}
-	seen := sight{info, stat(path + "-wal")}
+	seen := sight{info, statFile(path + "-wal")}
 	switch {
 	// A log that was only begun says nothing yet, and its index may not be ready:
 	// its writer may have been killed there.
-	case size(seen.log) <= logHeader:
+	case sizeOf(seen.log) <= logHeader:
 		return immutable, seen, nil
-	case size(stat(path+"-shm")) > 0:
+	case sizeOf(statFile(path+"-shm")) > 0:
 		return beside, seen, nil
 	}
 	if time.Since(seen.log.ModTime()) <= settles { // its writer may be about to make the index
@@ -299,8 +299,8 @@ func look(path string) (access, sight, error) {
 // lookLeft returns the sight by which files of a killed writer are seen to be unchanged: the
 // journal stands for the log where there is one.
 func lookLeft(path string) sight {
-	seen := see(path)
-	if journal := stat(path + "-journal"); size(journal) > 0 {
+	seen := lookAtFiles(path)
+	if journal := statFile(path + "-journal"); sizeOf(journal) > 0 {
 		seen.log = journal
 	}
 	return seen
@@ -315,7 +315,7 @@ func ApplicationID(ctx context.Context, path string) (id int64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	err = (&File{path: path}).transaction(ctx, h, beginRead, func(t *Tx) error {
+	err = (&File{path: path}).runTransaction(ctx, h, beginRead, func(t *Tx) error {
 		return t.Row(ctx, "PRAGMA application_id").Scan(&id)
 	})
 	return id, err
@@ -324,16 +324,16 @@ func ApplicationID(ctx context.Context, path string) (id int64, err error) {
 // logHeader is the size of the header of a log, in bytes.
 const logHeader = 32
 
-// size returns the size of a file, 0 if it does not exist.
-func size(info fs.FileInfo) int64 {
+// sizeOf returns the size of a file, 0 if it does not exist.
+func sizeOf(info fs.FileInfo) int64 {
 	if info == nil {
 		return 0
 	}
 	return info.Size()
 }
 
-// plain drops the path from an error of package os: the caller names it.
-func plain(err error) error {
+// dropPath drops the path from an error of package os: the caller names it.
+func dropPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
@@ -344,19 +344,19 @@ func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// acquire returns a handle for reading that fits the file as it is now. The
-// caller hands it to release.
-func (f *File) acquire(ctx context.Context) (*handle, error) {
+// acquireHandle returns a handle for reading that fits the file as it is now. The
+// caller hands it to releaseHandle.
+func (f *File) acquireHandle(ctx context.Context) (*handle, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return nil, errClosed
 	}
-	if f.handle.keeps() {
+	if f.handle.isForWriting() {
 		f.handle.users++
 		return f.handle, nil
 	}
-	how, seen, err := look(f.path)
+	how, seen, err := lookAt(f.path)
 	if err != nil {
 		return nil, err
 	}
@@ -364,38 +364,38 @@ func (f *File) acquire(ctx context.Context) (*handle, error) {
 		h.users++
 		return h, nil
 	}
-	err = f.swap(ctx, how, seen)
+	err = f.swapHandle(ctx, how, seen)
 	if errors.Is(err, errHot) {
 		how, seen = settled, lookLeft(f.path)
-		err = f.swap(ctx, how, seen)
+		err = f.swapHandle(ctx, how, seen)
 	}
 	if err != nil {
-		return nil, f.blame(&handle{access: how, stamp: seen}, err)
+		return nil, f.blameChange(&handle{access: how, stamp: seen}, err)
 	}
 	f.handle.users++
 	return f.handle, nil
 }
 
-// keeps reports whether the handle is for writing, and so stays whatever happens to
+// isForWriting reports whether the handle is for writing, and so stays whatever happens to
 // the file.
-func (h *handle) keeps() bool {
+func (h *handle) isForWriting() bool {
 	return h != nil && !slices.Contains([]access{immutable, beside, settled}, h.access)
 }
 
 // isStale reports whether the files are others than those that a handle was made of. What is
 // in the log of an immutable one is not read.
 func (h *handle) isStale(now sight) bool {
-	return !same(h.stamp.file, now.file) || h.access != immutable && !same(h.stamp.log, now.log)
+	return !isSameInfo(h.stamp.file, now.file) || h.access != immutable && !isSameInfo(h.stamp.log, now.log)
 }
 
-// swap replaces the handle by one of another way, once the check took it. The caller
+// swapHandle replaces the handle by one of another way, once the check took it. The caller
 // holds the mutex.
-func (f *File) swap(ctx context.Context, how access, stamp sight) error {
+func (f *File) swapHandle(ctx context.Context, how access, stamp sight) error {
 	h, err := newHandle(f.path, how, stamp)
 	if err != nil {
 		return err
 	}
-	if err := f.transaction(ctx, h, h.begin(), func(t *Tx) error { return f.checkPages(ctx, t) }); err != nil {
+	if err := f.runTransaction(ctx, h, h.beginReading(), func(t *Tx) error { return f.checkPages(ctx, t) }); err != nil {
 		return errors.Join(err, h.close())
 	}
 	before := f.handle
@@ -410,8 +410,8 @@ func (f *File) checkPages(ctx context.Context, t *Tx) error {
 	return f.check(ctx, t)
 }
 
-// release hands a handle back.
-func (f *File) release(h *handle) error {
+// releaseHandle hands a handle back.
+func (f *File) releaseHandle(h *handle) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h.users--
@@ -421,8 +421,8 @@ func (f *File) release(h *handle) error {
 	return nil
 }
 
-// forget has the next use open the file anew.
-func (f *File) forget(h *handle) error {
+// forgetHandle has the next use open the file anew.
+func (f *File) forgetHandle(h *handle) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.handle != h {
@@ -444,40 +444,40 @@ func (f *File) retireLocked(h *handle) error {
 	return h.close()
 }
 
-// stale reports whether what was read through h may be wrong, because the file
+// isStale reports whether what was read through h may be wrong, because the file
 // moved underneath.
-func (f *File) stale(h *handle) bool {
+func (f *File) isStale(h *handle) bool {
 	switch h.access {
 	case immutable:
-		return h.isStale(sight{file: stat(f.path)})
+		return h.isStale(sight{file: statFile(f.path)})
 	case settled:
 		return h.isStale(lookLeft(f.path))
 	}
 	return false
 }
 
-// blame turns an error into ErrChanged if a writer came or went while the file was
+// blameChange turns an error into ErrChanged if a writer came or went while the file was
 // read: it is another one, is no longer to be opened in the way in which it was, or its
 // log was not all there.
-func (f *File) blame(h *handle, err error) error {
-	if err == nil || h.keeps() || errors.Is(err, ErrChanged) {
+func (f *File) blameChange(h *handle, err error) error {
+	if err == nil || h.isForWriting() || errors.Is(err, ErrChanged) {
 		return err
 	}
-	now, _, lookErr := look(f.path)
+	now, _, lookErr := lookAt(f.path)
 	if h.access == settled {
 		now = settled
 	}
 	switch {
-	case f.stale(h), lookErr == nil && now != h.access, lookErr == nil && halfThere(err) && f.readable():
+	case f.isStale(h), lookErr == nil && now != h.access, lookErr == nil && halfThere(err) && f.isReadable():
 		return fmt.Errorf("%w (%w)", ErrChanged, err)
 	}
 	return err
 }
 
-// readable reports whether the system lets all files of the database be read. A log
+// isReadable reports whether the system lets all files of the database be read. A log
 // that cannot be opened all the same went in that moment, with the writer that it was
 // of. The files are only asked about: to open and close one would end SQLite's locks on it.
-func (f *File) readable() bool {
+func (f *File) isReadable() bool {
 	for _, part := range []string{"", "-wal", "-shm"} {
 		if errors.Is(whyDenied(f.path+part, toRead), fs.ErrPermission) {
 			return false

@@ -30,8 +30,8 @@ type Tx struct {
 // Stale reports whether the file moved since it was opened, so that rows may be wrong.
 func (t *Tx) Stale() bool { return t.stale() }
 
-// prepare returns a statement, which is kept until the transaction ends.
-func (t *Tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+// prepareStatement returns a statement, which is kept until the transaction ends.
+func (t *Tx) prepareStatement(ctx context.Context, query string) (*sql.Stmt, error) {
 	if statement := t.statements[query]; statement != nil {
 		return statement, nil
 	}
@@ -79,7 +79,7 @@ func (t *Tx) Conn() *sql.Conn { return t.conn }
 
 // Rows returns the rows of a query. The caller closes them.
 func (t *Tx) Rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	statement, err := t.prepare(ctx, query)
+	statement, err := t.prepareStatement(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) er
 		return err
 	}
 	defer rows.Close()
-	scan := owning(rows.Scan)
+	scan := ownValues(rows.Scan)
 	for rows.Next() {
 		if err := row(scan); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (t *Tx) First(ctx context.Context, into []any, query string, args ...any) (
 
 // Row returns the first row of a query.
 func (t *Tx) Row(ctx context.Context, query string, args ...any) interface{ Scan(into ...any) error } {
-	statement, err := t.prepare(ctx, query)
+	statement, err := t.prepareStatement(ctx, query)
 	if err != nil {
 		// It fails in the same way, and the row carries the error.
 		return firstRow(t.conn.QueryRowContext(ctx, query, args...).Scan)
@@ -124,11 +124,11 @@ func (t *Tx) Row(ctx context.Context, query string, args ...any) interface{ Scan
 // firstRow scans a row.
 type firstRow func(into ...any) error
 
-func (scan firstRow) Scan(into ...any) error { return owning(scan)(into...) }
+func (scan firstRow) Scan(into ...any) error { return ownValues(scan)(into...) }
 
-// owning returns a scan that takes the values of the driver over: database/sql copies each into a []byte.
+// ownValues returns a scan that takes the values of the driver over: database/sql copies each into a []byte.
 // The driver makes them for each row, and uses none of them again.
-func owning(scan func(into ...any) error) func(into ...any) error {
+func ownValues(scan func(into ...any) error) func(into ...any) error {
 	return func(into ...any) error {
 		for i := range into {
 			if b, is := into[i].(*[]byte); is {
@@ -274,18 +274,18 @@ func (t *Tx) close() error {
 	return errors.Join(append(errs, t.conn.Close())...)
 }
 
-// transaction runs what between begin and COMMIT, or ROLLBACK if it fails.
-func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Context, *sql.Conn) error, what func(t *Tx) error) (err error) {
+// runTransaction runs what between begin and COMMIT, or ROLLBACK if it fails.
+func (f *File) runTransaction(ctx context.Context, h *handle, begin func(context.Context, *sql.Conn) error, what func(t *Tx) error) (err error) {
 	defer func() {
-		if isCode(err, lib.SQLITE_IOERR) && full(filepath.Dir(f.path)) {
+		if isCode(err, lib.SQLITE_IOERR) && isFull(filepath.Dir(f.path)) {
 			err = fmt.Errorf("%w (%w)", syscall.ENOSPC, err) // SQLite has other codes where it makes its own files
 		}
 	}()
-	c, err := connect(ctx, h.db)
+	c, err := openConn(ctx, h.db)
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
-	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, changing: map[string]driver.Stmt{}, stale: func() bool { return f.stale(h) }}
+	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, changing: map[string]driver.Stmt{}, stale: func() bool { return f.isStale(h) }}
 	if h.access == immutable {
 		t.kept = &h.kept
 	}
@@ -298,7 +298,7 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 		err = preferContext(ctx, errors.Join(err, t.close()))
 	}()
 	if err := begin(ctx, c); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	open := true
 	defer func() {
@@ -309,18 +309,18 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 		}
 	}()
 	if err := what(t); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	release()
 	end := "COMMIT"
-	if !h.keeps() { // behind a damaged page SQLite fails to commit, also where there is nothing
+	if !h.isForWriting() { // behind a damaged page SQLite fails to commit, also where there is nothing
 		end = "ROLLBACK"
 	}
 	if _, err := c.ExecContext(context.WithoutCancel(ctx), end); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	open = false
 	return nil

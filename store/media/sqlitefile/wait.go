@@ -70,10 +70,10 @@ const mostPatience = 5 * time.Second
 // readPatience is how long a reading waits for a writer that is in a commit.
 const readPatience = 15 * time.Second
 
-// connect returns a connection. To make one sets the journal mode, for which SQLite
+// openConn returns a connection. To make one sets the journal mode, for which SQLite
 // does not wait where another program is just closing the file or taking up a log,
 // whatever the busy_timeout is: so it is waited here.
-func connect(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
+func openConn(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
 	err = untilFree(ctx, mostPatience, func() (err error) {
 		c, err = db.Conn(ctx)
 		return err
@@ -84,7 +84,7 @@ func connect(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
 // untilFree tries something again as long as another connection has the file, and no
 // longer than the patience lasts.
 func untilFree(ctx context.Context, patience time.Duration, try func() error) error {
-	return until(ctx, try, func(err error) time.Duration {
+	return retryWithin(ctx, try, func(err error) time.Duration {
 		if isCode(err, lib.SQLITE_BUSY) {
 			return patience
 		}
@@ -96,7 +96,7 @@ func untilFree(ctx context.Context, patience time.Duration, try func() error) er
 // written, although it can. Within one process SQLite shares the index of the log between
 // connections: as long as another store only reads there, none can write.
 func (f *File) untilWritable(ctx context.Context, try func() error) error {
-	return until(ctx, try, func(err error) time.Duration {
+	return retryWithin(ctx, try, func(err error) time.Duration {
 		if isCode(err, lib.SQLITE_READONLY) && f.WhyDenied(nil) == nil {
 			return mostPatience
 		}
@@ -110,7 +110,7 @@ const settles = 500 * time.Millisecond
 // Retry reads again when the file moved meanwhile. Writers may come and go: it is waited
 // for a while in which none does, as it would be for one that stays.
 func Retry(ctx context.Context, once func() error) error {
-	return until(ctx, once, func(err error) time.Duration {
+	return retryWithin(ctx, once, func(err error) time.Duration {
 		switch {
 		case errors.Is(err, ErrUnsettled):
 			return settles
@@ -124,9 +124,9 @@ func Retry(ctx context.Context, once func() error) error {
 // enough is the patience with an error that another try does not change, and with success.
 const enough = -1
 
-// until tries something again while it takes no longer, in all, than the patience with its
+// retryWithin tries something again while it takes no longer, in all, than the patience with its
 // error, and the context has not ended.
-func until(ctx context.Context, try func() error, patience func(error) time.Duration) error {
+func retryWithin(ctx context.Context, try func() error, patience func(error) time.Duration) error {
 	began := time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
 		err := try()

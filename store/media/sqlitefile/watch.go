@@ -96,9 +96,9 @@ type lookout struct {
 // sight is the file info of a file and of its log, nil for a missing file.
 type sight struct{ file, log fs.FileInfo }
 
-func (a sight) same(b sight) bool { return same(a.file, b.file) && same(a.log, b.log) }
+func (a sight) same(b sight) bool { return isSameInfo(a.file, b.file) && isSameInfo(a.log, b.log) }
 
-func same(a, b fs.FileInfo) bool {
+func isSameInfo(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -110,21 +110,21 @@ func (a sight) isWrittenSince(t time.Time) bool {
 	return a.file != nil && a.file.ModTime().After(t) || a.log != nil && a.log.ModTime().After(t)
 }
 
-func see(file string) sight { return sight{stat(file), stat(file + logSuffix)} }
+func lookAtFiles(file string) sight { return sight{statFile(file), statFile(file + logSuffix)} }
 
 // logSuffix is the suffix that the name of a log adds to the name of its file.
 const logSuffix = "-wal"
 
-// stat returns the info of a file, nil if it does not exist. A file that cannot be looked at is as
+// statFile returns the info of a file, nil if it does not exist. A file that cannot be looked at is as
 // good as gone until it can be.
-func stat(path string) fs.FileInfo {
+func statFile(path string) fs.FileInfo {
 	info, _ := os.Stat(path)
 	return info
 }
 
 // newLookout begins to watch; a write that may be under way has its echoes.
 func newLookout(file string, now time.Time) *lookout {
-	l := &lookout{file: file, seen: see(file)}
+	l := &lookout{file: file, seen: lookAtFiles(file)}
 	if l.seen.isWrittenSince(now.Add(-2 * lastEcho)) {
 		l.echoFrom(now)
 	}
@@ -143,7 +143,7 @@ func (l *lookout) nextEcho() <-chan time.Time {
 
 // hasNews looks at the files, and reports whether they are worth reading.
 func (l *lookout) hasNews(now time.Time) bool {
-	if seen := see(l.file); !l.seen.same(seen) {
+	if seen := lookAtFiles(l.file); !l.seen.same(seen) {
 		l.seen = seen
 		l.echoFrom(now)
 		return true

@@ -27,7 +27,7 @@ func (m *Memo) FindKept(key string) any {
 	if i < 0 {
 		return nil
 	}
-	m.kept.put(m.kept.list[i])
+	m.kept.putKeyed(m.kept.list[i])
 	return m.kept.list[0].is
 }
 
@@ -36,10 +36,10 @@ func (m *Memo) FindKept(key string) any {
 func (m *Memo) Keep(key string, is any) {
 	m.kept.mu.Lock()
 	defer m.kept.mu.Unlock()
-	m.kept.put(keyed{key, is})
+	m.kept.putKeyed(keyed{key, is})
 }
 
-func (k *kept) put(one keyed) {
+func (k *kept) putKeyed(one keyed) {
 	k.list = slices.DeleteFunc(k.list, func(other keyed) bool { return other.key == one.key })
 	k.list = slices.Insert(k.list, 0, one)
 	k.list = k.list[:min(len(k.list), mostKept)]

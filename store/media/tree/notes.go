@@ -143,7 +143,7 @@ type noting struct {
 func Notes[T any](ctx context.Context, on Tree, memo *Memo, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
 	in := noting{on, memo}
 	defer in.Hold(dir)()
-	defer ahead(in, dir, names)()
+	defer readAhead(in, dir, names)()
 	list := make([]Noted[T], len(names))
 	most := len(names)
 	if c.Join != nil {
@@ -163,7 +163,7 @@ func Notes[T any](ctx context.Context, on Tree, memo *Memo, dir string, names []
 			}
 			if n.Err == nil && !c.Join(before, &n.Is) {
 				looks[i].fresh = true
-				if n.Is, _, looks[i].at, n.Err = decode(in, dir, n.Name, c, nil); n.Err == nil {
+				if n.Is, _, looks[i].at, n.Err = decodeFile(in, dir, n.Name, c, nil); n.Err == nil {
 					c.Join(before, &n.Is) // it is whole by itself
 				}
 			}
@@ -171,26 +171,26 @@ func Notes[T any](ctx context.Context, on Tree, memo *Memo, dir string, names []
 				continue
 			}
 			before = n.Is
-			remember(in.memo, Join(dir, n.Name), looks[i], n.Is, c)
+			rememberFile(in.memo, Join(dir, n.Name), looks[i], n.Is, c)
 		}
 	}
 	return list, nil
 }
 
-// ahead reads the files of a folder that have no note.
-func ahead(in noting, dir string, names []string) (stop func()) {
-	return Ahead(in.Tree, paths(dir, names), func(name string) bool {
+// readAhead reads the files of a folder that have no note.
+func readAhead(in noting, dir string, names []string) (stop func()) {
+	return Ahead(in.Tree, listPaths(dir, names), func(name string) bool {
 		at, err := in.Stamp(name)
 		if err != nil || at.Kind != files.Regular || at.From != "" {
 			return false
 		}
 		_, known := in.memo.Recall(name, at)
-		return !known && in.memo.recall(name, at) == nil
+		return !known && in.memo.recallValue(name, at) == nil
 	})
 }
 
-// paths returns the names of files of a folder in the tree.
-func paths(dir string, names []string) iter.Seq[string] {
+// listPaths returns the names of files of a folder in the tree.
+func listPaths(dir string, names []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, name := range names {
 			if !yield(Join(dir, name)) {
@@ -218,9 +218,9 @@ func decodeEach[T any](ctx context.Context, in noting, dir string, names []strin
 			}
 			for i := from; i < min(from+fewNotes, len(list)); i++ {
 				list[i].Name = names[i]
-				list[i].Is, looks[i], buf, list[i].Err = note(in, dir, names[i], c, buf)
+				list[i].Is, looks[i], buf, list[i].Err = noteFile(in, dir, names[i], c, buf)
 				if c.Join == nil && list[i].Err == nil {
-					remember(in.memo, Join(dir, names[i]), looks[i], list[i].Is, c)
+					rememberFile(in.memo, Join(dir, names[i]), looks[i], list[i].Is, c)
 				}
 			}
 		}
@@ -234,8 +234,8 @@ func decodeEach[T any](ctx context.Context, in noting, dir string, names []strin
 	return ctx.Err()
 }
 
-// note returns the value noted for or decoded from one file, reading into buf.
-func note[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, l look, _ []byte, err error) {
+// noteFile returns the value noted for or decoded from one file, reading into buf.
+func noteFile[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, l look, _ []byte, err error) {
 	key := Join(dir, name)
 	at, err := in.Stamp(key)
 	if err == nil && at.Kind == files.Nothing {
@@ -247,7 +247,7 @@ func note[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, l l
 	if at.From != "" {
 		key = at.From
 	}
-	if known, ok := in.memo.recall(key, at).(T); ok {
+	if known, ok := in.memo.recallValue(key, at).(T); ok {
 		return known, look{at: at}, buf, nil
 	}
 	if text, ok := in.memo.Recall(key, at); ok {
@@ -259,19 +259,19 @@ func note[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, l l
 		in.memo.large.Lock()
 		defer in.memo.large.Unlock()
 	}
-	is, data, read, err := decode(in, dir, name, c, buf)
+	is, data, read, err := decodeFile(in, dir, name, c, buf)
 	if err == nil && cap(data) <= keepBuffer {
 		buf = data
 	}
 	return is, look{read, true}, buf, err
 }
 
-// remember keeps what was made of a file.
-func remember[T any](m *Memo, name string, l look, is T, c Codec[T]) {
+// rememberFile keeps what was made of a file.
+func rememberFile[T any](m *Memo, name string, l look, is T, c Codec[T]) {
 	if l.at.From != "" {
 		name = l.at.From
 	}
-	m.keep(name, l.at, is)
+	m.keepValue(name, l.at, is)
 	if !l.fresh {
 		return
 	}
@@ -282,14 +282,14 @@ func remember[T any](m *Memo, name string, l look, is T, c Codec[T]) {
 
 // DecodeFile decodes one file, and returns its bytes as well. Nothing is remembered.
 func DecodeFile[T any](on Tree, memo *Memo, dir, name string, c Codec[T]) (is T, data []byte, err error) {
-	is, data, _, err = decode(noting{on, memo}, dir, name, c, nil)
+	is, data, _, err = decodeFile(noting{on, memo}, dir, name, c, nil)
 	return is, data, err
 }
 
-// decode reads a file into buf and decodes it. One that is not whole is read again.
-func decode[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, data []byte, at Stamp, err error) {
+// decodeFile reads a file into buf and decodes it. One that is not whole is read again.
+func decodeFile[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, data []byte, at Stamp, err error) {
 	key := Join(dir, name)
-	if data, at, err = in.fetch(key, buf); err != nil {
+	if data, at, err = in.readFile(key, buf); err != nil {
 		return is, data, at, err
 	}
 	for try := 1; ; try++ {
@@ -297,7 +297,7 @@ func decode[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, d
 		if is, whole = c.Decode(File{name, int64(len(data)), data}); whole || try == readTries {
 			return is, data, at, nil
 		}
-		again, then, failed := in.fetch(key, nil)
+		again, then, failed := in.readFile(key, nil)
 		if failed != nil || bytes.Equal(again, data) {
 			return is, data, at, nil
 		}
@@ -305,14 +305,14 @@ func decode[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, d
 	}
 }
 
-// fetch reads a file, and counts it.
-func (in noting) fetch(name string, buf []byte) ([]byte, Stamp, error) {
+// readFile reads a file, and counts it.
+func (in noting) readFile(name string, buf []byte) ([]byte, Stamp, error) {
 	in.memo.fetched.Add(1)
 	return in.Read(name, buf)
 }
 
-// recall returns the value decoded from a file in the course of the plan, nil if there is no such value.
-func (m *Memo) recall(name string, at Stamp) any {
+// recallValue returns the value decoded from a file in the course of the plan, nil if there is no such value.
+func (m *Memo) recallValue(name string, at Stamp) any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.decoded[name]; known.at.Is(at) {
@@ -321,7 +321,7 @@ func (m *Memo) recall(name string, at Stamp) any {
 	return nil
 }
 
-func (m *Memo) keep(name string, at Stamp, is any) {
+func (m *Memo) keepValue(name string, at Stamp, is any) {
 	if m.decoded == nil {
 		return
 	}

@@ -36,7 +36,7 @@ type Kept func(journal.Version) ([]byte, error)
 func Overlay(below Tree, steps Steps, kept Kept) Tree {
 	o := &overlay{below: below, kept: kept, steps: make(map[string]laid, len(steps)), dirs: map[string]map[string]bool{}}
 	for _, s := range steps {
-		o.steps[s.Name] = laid{s, s.stamp()}
+		o.steps[s.Name] = laid{s, s.stampAfter()}
 		for at := s.Name; at != "."; at = path.Dir(at) {
 			dir := path.Dir(at)
 			if o.dirs[dir] == nil {
@@ -63,8 +63,8 @@ type laid struct {
 	at Stamp
 }
 
-// stamp returns the stamp of the name after the step: the content is known, the time is not.
-func (s *Step) stamp() (at Stamp) {
+// stampAfter returns the stamp of the name after the step: the content is known, the time is not.
+func (s *Step) stampAfter() (at Stamp) {
 	switch {
 	case s.Aside:
 	case s.Version.Folder:
@@ -177,7 +177,7 @@ func (o *overlay) Stamp(name string) (Stamp, error) {
 func Proven(on Tree, steps Steps) Tree {
 	p := &provenTree{Tree: on, at: make(map[string]Stamp, len(steps))}
 	for i := range steps {
-		if at := steps[i].stamp(); at.Tag != "" {
+		if at := steps[i].stampAfter(); at.Tag != "" {
 			p.at[steps[i].Name] = at
 		}
 	}
@@ -193,17 +193,17 @@ type provenTree struct {
 // Stamp implements Tree.
 func (p *provenTree) Stamp(name string) (Stamp, error) {
 	at, err := p.Tree.Stamp(name)
-	return p.known(name, at), err
+	return p.namedStamp(name, at), err
 }
 
 // Read implements Tree.
 func (p *provenTree) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	data, at, err := p.Tree.Read(name, buf)
-	return data, p.known(name, at), err
+	return data, p.namedStamp(name, at), err
 }
 
-// known returns the stamp of a file with the name of its content.
-func (p *provenTree) known(name string, at Stamp) Stamp {
+// namedStamp returns the stamp of a file with the name of its content.
+func (p *provenTree) namedStamp(name string, at Stamp) Stamp {
 	if is := p.at[name]; at.Kind == is.Kind && at.Size == is.Size {
 		at.Tag = is.Tag
 	}

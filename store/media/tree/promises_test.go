@@ -190,7 +190,7 @@ func TestView_movedHow(t *testing.T) {
 		if got := v.FindMoved(); got != c.moved {
 			t.Errorf("%s: %q", name, got)
 		}
-		seen := v.Seen().FindMoved(openTree(t, dir))
+		seen := v.ListSeen().FindMoved(openTree(t, dir))
 		if seen != c.moved {
 			t.Errorf("%s: seen %q", name, seen)
 		}
@@ -209,7 +209,7 @@ func TestView_movedHow(t *testing.T) {
 		if v.FindMoved() != "" { // that is told as it is
 			t.Errorf("%s: %q", fails, v.FindMoved())
 		}
-		if got := v.Seen().FindMoved(on); got != fails {
+		if got := v.ListSeen().FindMoved(on); got != fails {
 			t.Errorf("%s: seen %q", fails, got)
 		}
 	}
@@ -217,8 +217,8 @@ func TestView_movedHow(t *testing.T) {
 	if _, err := v.OpenFile("a"); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
-	if _, _, err := v.Read("a", nil); !errors.Is(err, errBroken) || v.Seen().FindMoved(on) != "a" {
-		t.Error(err, v.Seen().FindMoved(on))
+	if _, _, err := v.Read("a", nil); !errors.Is(err, errBroken) || v.ListSeen().FindMoved(on) != "a" {
+		t.Error(err, v.ListSeen().FindMoved(on))
 	}
 }
 

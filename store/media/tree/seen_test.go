@@ -58,7 +58,7 @@ func TestSeen_moved(t *testing.T) {
 		if stampErr != nil || listErr != nil || readErr == nil || noneErr == nil {
 			t.Fatal(stampErr, listErr, readErr, noneErr)
 		}
-		seen := v.Seen()
+		seen := v.ListSeen()
 		if err := c.do(dir); err != nil {
 			t.Fatal(err)
 		}

@@ -133,12 +133,12 @@ func (d *Disk) Hold(dir string) (release func()) {
 	}
 }
 
-// use returns a folder that is held open, or opens it. It is to be released.
-func (d *Disk) use(dir string) (*openFolder, error) {
+// useFolder returns a folder that is held open, or opens it. It is to be released.
+func (d *Disk) useFolder(dir string) (*openFolder, error) {
 	if f := d.heldOpen(dir); f != nil {
 		return f, nil
 	}
-	return d.open(dir)
+	return d.openFolder(dir)
 }
 
 // heldOpen returns a held, open folder, nil if it is not held. The caller releases it.
@@ -157,8 +157,8 @@ func (d *Disk) heldOpen(dir string) *openFolder {
 	return f
 }
 
-// open opens a folder. Where it is held, it is the one that is held from now on.
-func (d *Disk) open(dir string) (*openFolder, error) {
+// openFolder opens a folder. Where it is held, it is the one that is held from now on.
+func (d *Disk) openFolder(dir string) (*openFolder, error) {
 	opened, err := d.base.OpenFolder(d.root, dir)
 	if err != nil {
 		return nil, err
@@ -185,20 +185,22 @@ func (f *openFolder) release() {
 }
 
 // List implements Tree.
-func (d *Disk) List(dir string) ([]string, error) { return d.list(dir, (*files.Folder).Names) }
+func (d *Disk) List(dir string) ([]string, error) { return d.listFolder(dir, (*files.Folder).Names) }
 
 // Folders implements Tree.
-func (d *Disk) Folders(dir string) ([]string, error) { return d.list(dir, (*files.Folder).Folders) }
+func (d *Disk) Folders(dir string) ([]string, error) {
+	return d.listFolder(dir, (*files.Folder).Folders)
+}
 
-// list lists a folder as it is now at its name.
-func (d *Disk) list(dir string, names func(*files.Folder) ([]string, error)) (_ []string, err error) {
+// listFolder lists a folder as it is now at its name.
+func (d *Disk) listFolder(dir string, names func(*files.Folder) ([]string, error)) (_ []string, err error) {
 	f := d.heldOpen(dir)
 	if f != nil && !d.base.Leads(dir, f.Folder) {
 		f.release()
 		f = nil
 	}
 	if f == nil {
-		if f, err = d.open(dir); err != nil {
+		if f, err = d.openFolder(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -219,8 +221,8 @@ func FoldersOf(t Tree, dir string) (folders []string, err error) {
 
 // Read implements Tree.
 func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) {
-	dir, base := split(name)
-	f, err := d.use(dir)
+	dir, base := splitName(name)
+	f, err := d.useFolder(dir)
 	if err != nil {
 		return buf[:0], at, err
 	}
@@ -277,8 +279,8 @@ func (d *Disk) Remote() Remote { return nil }
 
 // OpenFile implements Tree.
 func (d *Disk) OpenFile(name string) (Opened, error) {
-	dir, base := split(name)
-	f, err := d.use(dir)
+	dir, base := splitName(name)
+	f, err := d.useFolder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -401,8 +403,8 @@ func From(t Tree) files.Reader {
 
 // Stamp implements Tree.
 func (d *Disk) Stamp(name string) (at Stamp, err error) {
-	dir, base := split(name)
-	f, err := d.use(dir)
+	dir, base := splitName(name)
+	f, err := d.useFolder(dir)
 	if err == nil {
 		defer f.release()
 		at.Stamp, err = f.Stat(base)
@@ -413,8 +415,8 @@ func (d *Disk) Stamp(name string) (at Stamp, err error) {
 	return at, err
 }
 
-// split returns the folder and the last part of a clean name.
-func split(name string) (dir, base string) {
+// splitName returns the folder and the last part of a clean name.
+func splitName(name string) (dir, base string) {
 	at := strings.LastIndexByte(name, '/')
 	if at < 0 {
 		return ".", name
@@ -550,7 +552,7 @@ func (v *View) OpenFile(name string) (Opened, error) {
 // FindMoved returns a name that is no longer as the view found it, "" if there is no such name. It looks at
 // each once more.
 func (v *View) FindMoved() string {
-	seen := v.Seen()
+	seen := v.ListSeen()
 	seen.failed = nil // that is told as it is
 	return seen.FindMoved(v.on)
 }
@@ -562,9 +564,9 @@ type Seen struct {
 	failed map[string]error
 }
 
-// Seen returns the listings, stamps and errors that the view has seen. Nothing may be read from the view any
+// ListSeen returns the listings, stamps and errors that the view has seen. Nothing may be read from the view any
 // more.
-func (v *View) Seen() Seen {
+func (v *View) ListSeen() Seen {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return Seen{v.lists, v.stamps, v.failed}

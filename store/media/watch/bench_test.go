@@ -28,13 +28,13 @@ func BenchmarkFollow_depth(b *testing.B) { benchmarkFollow(b, free) }
 func benchmarkFollow(b *testing.B, levels []Level) {
 	root := large(b)
 	for b.Loop() {
-		follow(root, levels, isTemporary, usual()).heard.close()
+		newWatcher(root, levels, isTemporary, defaultBounds()).heard.close()
 	}
 	b.StopTimer()
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	w := follow(root, levels, isTemporary, usual())
+	w := newWatcher(root, levels, isTemporary, defaultBounds())
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
@@ -45,9 +45,9 @@ func benchmarkFollow(b *testing.B, levels []Level) {
 
 // BenchmarkRound is one round over a part of a large store.
 func BenchmarkRound(b *testing.B) {
-	w := follow(large(b), log, isTemporary, usual())
+	w := newWatcher(large(b), log, isTemporary, defaultBounds())
 	defer w.heard.close()
 	for b.Loop() {
-		w.look()
+		w.runRound()
 	}
 }

@@ -118,19 +118,19 @@ func TestDepth_boundsWhatItWatches(t *testing.T) {
 		folders = append(folders, dir)
 		mkdir(t, dir)
 	}
-	b := usual()
+	b := defaultBounds()
 	b.watches, b.looks = 6, 1000
-	w := follow(root, free, isTemporary, b)
+	w := newWatcher(root, free, isTemporary, b)
 	defer w.heard.close()
 	if len(w.places) != 36 || len(w.watched) != 6 || len(w.heard.system.WatchList()) != 6 {
 		t.Fatalf("%d places, %d of them watched: %v", len(w.places), len(w.watched), w.heard.system.WatchList())
 	}
 	for _, dir := range folders {
-		w.look() // what was new before
+		w.runRound() // what was new before
 		w.renewChanged()
 		for found := false; !found; { // two changes within a tick may look like one
 			replace(t, filepath.Join(dir, "a.json"), "{}")
-			w.look()
+			w.runRound()
 			found = slices.ContainsFunc(w.found, func(p *place) bool { return p.path == dir })
 			w.renewChanged()
 		}
@@ -139,7 +139,7 @@ func TestDepth_boundsWhatItWatches(t *testing.T) {
 		}
 	}
 	b.places = 20
-	few := follow(root, free, isTemporary, b)
+	few := newWatcher(root, free, isTemporary, b)
 	defer few.heard.close()
 	if len(few.places) != 20 {
 		t.Errorf("of at most 20 places there are %d", len(few.places))
@@ -162,10 +162,10 @@ func TestDepth_links(t *testing.T) {
 		notices(t, w, "folders", w.base)
 		wantBelow(t, w, ".", "a", "a/b", "a/b/y", "a/x", "b", "b/a", "b/a/x", "b/y")
 		for range 3 { // what is new is found twice
-			w.look()
+			w.runRound()
 			w.renewChanged()
 		}
-		if w.look() {
+		if w.runRound() {
 			t.Errorf("nothing changed, and found is %+v", w.found[0])
 		}
 	})

@@ -28,8 +28,8 @@ type listener struct {
 // beyond is lost, and everything may have changed.
 const mostPaths = 10_000
 
-// listen begins to listen; close ends it.
-func listen(ignore func(name string) bool) *listener {
+// newListener begins to listen; close ends it.
+func newListener(ignore func(name string) bool) *listener {
 	e := &listener{ignore: ignore, sign: make(chan struct{}, 1), done: make(chan struct{}), paths: map[string]bool{}}
 	// Elsewhere a watched folder takes a descriptor for each file in it.
 	if slices.Contains([]string{"linux", "windows"}, runtime.GOOS) {
@@ -51,7 +51,7 @@ func (e *listener) listen() {
 			if !ok {
 				return
 			}
-			e.hear(event)
+			e.noteEvent(event)
 		case _, ok := <-e.system.Errors:
 			if !ok {
 				return
@@ -65,9 +65,9 @@ func (e *listener) listen() {
 	}
 }
 
-// hear notes the folder in which something happened, and a folder that went
+// noteEvent notes the folder in which something happened, and a folder that went
 // away itself.
-func (e *listener) hear(event fsnotify.Event) {
+func (e *listener) noteEvent(event fsnotify.Event) {
 	if event.Op == fsnotify.Chmod || e.ignore(filepath.Base(event.Name)) {
 		return
 	}
@@ -93,9 +93,9 @@ func (e *listener) tell() {
 	}
 }
 
-// take returns the paths at which something happened since the last call, each with
+// takePaths returns the paths at which something happened since the last call, each with
 // whether what was there went away, and whether others were lost.
-func (e *listener) take() (paths map[string]bool, lost bool) {
+func (e *listener) takePaths() (paths map[string]bool, lost bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	paths, lost = e.paths, e.lost
@@ -103,18 +103,18 @@ func (e *listener) take() (paths map[string]bool, lost bool) {
 	return paths, lost
 }
 
-// watch begins to watch a folder. The error is errors.ErrUnsupported where the
+// watchFolder begins to watch a folder. The error is errors.ErrUnsupported where the
 // system cannot tell, or the system's own.
-func (e *listener) watch(path string) error {
+func (e *listener) watchFolder(path string) error {
 	if e.system == nil {
 		return errors.ErrUnsupported
 	}
 	return e.system.Add(path)
 }
 
-// unwatch ends that. A folder that is gone has ended it already, which is all
+// unwatchFolder ends that. A folder that is gone has ended it already, which is all
 // that can fail.
-func (e *listener) unwatch(path string) {
+func (e *listener) unwatchFolder(path string) {
 	if e.system != nil {
 		_ = e.system.Remove(path)
 	}

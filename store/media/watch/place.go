@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// in returns the names of the entries of a folder that belong to the level, and
+// matchEntries returns the names of the entries of a folder that belong to the level, and
 // whether these are all: no more are read than most.
-func (l Level) in(dir string, most int, ignore func(name string) bool) (names map[string]bool, all bool, err error) {
+func (l Level) matchEntries(dir string, most int, ignore func(name string) bool) (names map[string]bool, all bool, err error) {
 	if l.Name != "" {
 		names = map[string]bool{l.Name: true}
 		for _, suffix := range l.suffixes {
@@ -43,9 +43,9 @@ func (l Level) in(dir string, most int, ignore func(name string) bool) (names ma
 	return names, false, nil
 }
 
-// stat returns the file info of a path, nil if the watcher does not follow it: a link
+// statFollowed returns the file info of a path, nil if the watcher does not follow it: a link
 // to a folder has to stay within the root.
-func (w *watcher) stat(path string) fs.FileInfo {
+func (w *watcher) statFollowed(path string) fs.FileInfo {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil
@@ -56,7 +56,7 @@ func (w *watcher) stat(path string) fs.FileInfo {
 	if info, err = os.Stat(path); err != nil {
 		return nil
 	}
-	if info.IsDir() && path != w.base && (!within(w.base, path) || w.isAround(info, path)) {
+	if info.IsDir() && path != w.base && (!isBelow(w.base, path) || w.isAround(info, path)) {
 		return nil
 	}
 	return info
@@ -74,8 +74,8 @@ func (w *watcher) isAround(dir fs.FileInfo, path string) bool {
 	return false
 }
 
-// within reports whether what a path leads to is below a folder.
-func within(dir, path string) bool {
+// isBelow reports whether what a path leads to is below a folder.
+func isBelow(dir, path string) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return false
@@ -96,7 +96,7 @@ func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b)
 }
 
-// same reports whether two looks at a path found no difference.
-func same(a, b fs.FileInfo) bool {
+// isSameInfo reports whether two looks at a path found no difference.
+func isSameInfo(a, b fs.FileInfo) bool {
 	return sameFile(a, b) && (a == nil || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()))
 }

@@ -47,8 +47,8 @@ type Level struct {
 	suffixes     []string // more names: Name, and one of them
 }
 
-// flat returns the levels one by one.
-func flat(levels []Level) (list []Level) {
+// flattenLevels returns the levels one by one.
+func flattenLevels(levels []Level) (list []Level) {
 	for _, l := range levels {
 		list = append(list, slices.Repeat([]Level{l}, max(1, l.Depth))...)
 	}
@@ -64,11 +64,11 @@ type bounds struct {
 	settle  time.Duration // from the first sign of a change to the value that tells it
 }
 
-// usual are the bounds that stores are watched with. 1,024 watches are an
+// defaultBounds are the bounds that stores are watched with. 1,024 watches are an
 // eighth of the least that Linux allows a user by default. A round of 2,000
 // takes some 7 ms, so that a store of 10,000 sessions is swept in ten seconds for
 // one and a half percent of a processor.
-func usual() bounds {
+func defaultBounds() bounds {
 	return bounds{watches: 1024, places: 200_000, looks: 2000, every: 500 * time.Millisecond, settle: 60 * time.Millisecond}
 }
 
@@ -77,12 +77,12 @@ func usual() bounds {
 // for several changes in a row. When File returns, it is watching. The channel is
 // closed when ctx ends, and nothing is left running then.
 func File(ctx context.Context, path string, suffixes ...string) <-chan struct{} {
-	return file(ctx, path, usual(), suffixes...)
+	return watchFile(ctx, path, defaultBounds(), suffixes...)
 }
 
-func file(ctx context.Context, path string, b bounds, suffixes ...string) <-chan struct{} {
+func watchFile(ctx context.Context, path string, b bounds, suffixes ...string) <-chan struct{} {
 	name := filepath.Base(path)
-	return start(ctx, filepath.Dir(path), []Level{{Name: name, suffixes: suffixes}}, func(n string) bool {
+	return startWatching(ctx, filepath.Dir(path), []Level{{Name: name, suffixes: suffixes}}, func(n string) bool {
 		more, begins := strings.CutPrefix(n, name)
 		return !begins || more != "" && !slices.Contains(suffixes, more)
 	}, b)
@@ -97,37 +97,37 @@ func file(ctx context.Context, path string, b bounds, suffixes ...string) <-chan
 // Tree does not follow links out of root, nor links to a folder that contains them.
 // It returns after it has listed the folders.
 func Tree(ctx context.Context, root string, levels []Level, ignore func(name string) bool) <-chan struct{} {
-	return start(ctx, root, levels, ignore, usual())
+	return startWatching(ctx, root, levels, ignore, defaultBounds())
 }
 
-// start begins to watch, and goes on until ctx ends.
-func start(ctx context.Context, root string, levels []Level, ignore func(string) bool, b bounds) <-chan struct{} {
-	w := follow(root, levels, ignore, b)
+// startWatching begins to watch, and goes on until ctx ends.
+func startWatching(ctx context.Context, root string, levels []Level, ignore func(string) bool, b bounds) <-chan struct{} {
+	w := newWatcher(root, levels, ignore, b)
 	out := make(chan struct{}, 1)
 	go w.run(ctx, out)
 	return out
 }
 
-// follow finds the places and has the newest watched.
-func follow(root string, levels []Level, ignore func(string) bool, b bounds) *watcher {
-	root, way := existing(root)
+// newWatcher finds the places and has the newest watched.
+func newWatcher(root string, levels []Level, ignore func(string) bool, b bounds) *watcher {
+	root, way := existingAncestor(root)
 	for _, name := range way {
 		levels = slices.Insert(slices.Clone(levels), 0, Level{Name: name})
 	}
 	foreign := ignore
 	ignore = func(name string) bool { return !slices.Contains(way, name) && foreign(name) }
 	w := &watcher{
-		bounds: b, levels: flat(levels), ignore: ignore, base: root,
-		places: map[string]*place{}, watched: map[*place]bool{}, heard: listen(ignore),
+		bounds: b, levels: flattenLevels(levels), ignore: ignore, base: root,
+		places: map[string]*place{}, watched: map[*place]bool{}, heard: newListener(ignore),
 	}
-	w.add(nil, w.base)
+	w.addPlace(nil, w.base)
 	w.watchNewest()
 	return w
 }
 
-// existing returns the nearest existing ancestor of a path, and the names below it that are
+// existingAncestor returns the nearest existing ancestor of a path, and the names below it that are
 // missing, the last one first.
-func existing(path string) (dir string, missing []string) {
+func existingAncestor(path string) (dir string, missing []string) {
 	dir = filepath.Clean(path)
 	for {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -188,11 +188,11 @@ func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
 		case <-w.heard.sign:
 			sign = true
 		case <-round:
-			sign = w.look()
+			sign = w.runRound()
 			round = w.nextRound()
 		case <-settled:
 			settled = nil
-			w.hear()
+			w.markReported()
 			w.renewChanged()
 			if round == nil {
 				round = w.nextRound()
@@ -230,8 +230,8 @@ func (w *watcher) isTold(p *place) bool {
 	return in != nil && in != p && in.telling && hasOneName(p.path)
 }
 
-// look is one round. It reports whether it found something changed.
-func (w *watcher) look() bool {
+// runRound is one round. It reports whether it found something changed.
+func (w *watcher) runRound() bool {
 	if len(w.round) == 0 {
 		for _, p := range w.places {
 			w.round = append(w.round, p)
@@ -243,7 +243,7 @@ func (w *watcher) look() bool {
 		if w.places[p.path] != p {
 			continue // it was dropped since the sweep began
 		}
-		changed := !same(p.info, w.stat(p.path))
+		changed := !isSameInfo(p.info, w.statFollowed(p.path))
 		if changed || p.again {
 			w.found = append(w.found, p)
 		}
@@ -252,12 +252,12 @@ func (w *watcher) look() bool {
 	return len(w.found) > 0
 }
 
-// hear marks the places that the system reported as changed. It forgets the places that
+// markReported marks the places that the system reported as changed. It forgets the places that
 // went away, even if something else has their name now: the system watches a folder, not
 // a name. It does so before it renews a place: a moved folder has one watch for both its
 // names, and ending the watch of the old name later would end the watch of the new one.
-func (w *watcher) hear() {
-	heard, lost := w.heard.take()
+func (w *watcher) markReported() {
+	heard, lost := w.heard.takePaths()
 	if lost {
 		w.renewAll(w.places[w.base])
 	}
@@ -267,7 +267,7 @@ func (w *watcher) hear() {
 			continue // it was dropped with the one that it was in, or never followed
 		}
 		if gone {
-			w.empty(p)
+			w.emptyPlace(p)
 		}
 		w.found = append(w.found, p)
 	}
@@ -277,8 +277,8 @@ func (w *watcher) hear() {
 func (w *watcher) renewChanged() {
 	for _, p := range w.found {
 		if w.places[p.path] == p {
-			w.renew(p)
-			w.touch(p)
+			w.renewPlace(p)
+			w.touchPlace(p)
 		}
 	}
 	w.found = nil
@@ -286,29 +286,29 @@ func (w *watcher) renewChanged() {
 
 // renewAll renews every place, because it is not known which changed.
 func (w *watcher) renewAll(p *place) {
-	w.renew(p)
+	w.renewPlace(p)
 	for _, inside := range p.inside {
 		w.renewAll(inside)
 	}
 }
 
-// renew looks at a place, and at what is followed in it.
-func (w *watcher) renew(p *place) {
-	info := w.stat(p.path)
+// renewPlace looks at a place, and at what is followed in it.
+func (w *watcher) renewPlace(p *place) {
+	info := w.statFollowed(p.path)
 	if !sameFile(p.info, info) {
-		w.empty(p)
+		w.emptyPlace(p)
 	}
 	p.info = info
 	if !p.isFolder() || p.level == len(w.levels) {
 		return
 	}
-	names, all, err := w.levels[p.level].in(p.path, w.bounds.places, w.ignore)
+	names, all, err := w.levels[p.level].matchEntries(p.path, w.bounds.places, w.ignore)
 	if err != nil {
 		return // what is in it is looked at as before; an empty folder is no error
 	}
 	for name, inside := range p.inside {
 		if all && !names[name] {
-			w.drop(inside)
+			w.dropPlace(inside)
 			delete(p.inside, name)
 		}
 	}
@@ -316,65 +316,65 @@ func (w *watcher) renew(p *place) {
 		path := filepath.Join(p.path, name)
 		switch inside := p.inside[name]; {
 		case inside == nil && len(w.places) < w.bounds.places:
-			w.add(p, path)
-		case inside != nil && !same(inside.info, w.stat(path)):
-			w.renew(inside)
-			w.touch(inside)
+			w.addPlace(p, path)
+		case inside != nil && !isSameInfo(inside.info, w.statFollowed(path)):
+			w.renewPlace(inside)
+			w.touchPlace(inside)
 		}
 	}
 }
 
-// add follows a path in a place, or the root.
-func (w *watcher) add(parent *place, path string) {
+// addPlace follows a path in a place, or the root.
+func (w *watcher) addPlace(parent *place, path string) {
 	p := &place{path: path, inside: map[string]*place{}}
 	w.places[path] = p
 	if parent != nil {
 		p.level = parent.level + 1
 		parent.inside[filepath.Base(path)] = p
 	}
-	if p.info = w.stat(path); p.info != nil {
+	if p.info = w.statFollowed(path); p.info != nil {
 		p.changed = p.info.ModTime()
 	}
 	if w.started {
-		w.watch(p)
+		w.watchPlace(p)
 	}
-	w.renew(p)
+	w.renewPlace(p)
 }
 
-// drop follows a place no longer; the place it was in is the caller's.
-func (w *watcher) drop(p *place) {
-	w.empty(p)
+// dropPlace follows a place no longer; the place it was in is the caller's.
+func (w *watcher) dropPlace(p *place) {
+	w.emptyPlace(p)
 	delete(w.places, p.path)
 }
 
-// empty forgets what was known of a place: something else has its name now.
-func (w *watcher) empty(p *place) {
+// emptyPlace forgets what was known of a place: something else has its name now.
+func (w *watcher) emptyPlace(p *place) {
 	for _, inside := range p.inside {
-		w.drop(inside)
+		w.dropPlace(inside)
 	}
 	clear(p.inside)
-	w.unwatch(p)
+	w.unwatchPlace(p)
 }
 
-// touch notes that a place changed just now.
-func (w *watcher) touch(p *place) {
+// touchPlace notes that a place changed just now.
+func (w *watcher) touchPlace(p *place) {
 	p.changed = time.Now()
-	if w.watch(p) {
-		w.renew(p) // what came before it was watched
+	if w.watchPlace(p) {
+		w.renewPlace(p) // what came before it was watched
 	}
 }
 
-// watch has a folder watched by the system, instead of the one that has been quiet
+// watchPlace has a folder watched by the system, instead of the one that has been quiet
 // for longest if there are as many as bounds allow. It reports whether the
 // folder is watched that was not.
-func (w *watcher) watch(p *place) bool {
+func (w *watcher) watchPlace(p *place) bool {
 	if !p.isFolder() || w.watched[p] || w.watches == 0 {
 		return false
 	}
 	if len(w.watched) >= w.watches && !w.unwatchQuietest() {
 		return false
 	}
-	err := w.heard.watch(p.path)
+	err := w.heard.watchFolder(p.path)
 	switch {
 	case err == nil:
 		w.watched[p] = true
@@ -394,14 +394,14 @@ func (w *watcher) unwatchQuietest() bool {
 		}
 	}
 	if quietest != nil {
-		w.unwatch(quietest)
+		w.unwatchPlace(quietest)
 	}
 	return quietest != nil
 }
 
-func (w *watcher) unwatch(p *place) {
+func (w *watcher) unwatchPlace(p *place) {
 	if w.watched[p] {
-		w.heard.unwatch(p.path)
+		w.heard.unwatchFolder(p.path)
 		delete(w.watched, p)
 		p.telling = false
 	}
@@ -415,8 +415,8 @@ func (w *watcher) watchNewest() {
 	slices.SortFunc(folders, func(a, b *place) int { return b.changed.Compare(a.changed) })
 	folders = append([]*place{w.places[w.base]}, folders...)
 	for _, p := range folders[:min(len(folders), w.watches)] {
-		if w.watch(p) {
-			w.renew(p)
+		if w.watchPlace(p) {
+			w.renewPlace(p)
 		}
 	}
 	// What is not watched may have changed a moment ago, and again in the same

@@ -92,7 +92,7 @@ var ways = map[string]func(*bounds){
 func eachWay(t *testing.T, test func(t *testing.T, b bounds)) {
 	for name, change := range ways {
 		t.Run(name, func(t *testing.T) {
-			b := usual()
+			b := defaultBounds()
 			b.settle = 5 * time.Millisecond
 			change(&b)
 			if b.every == time.Hour && listens(t) == nil {
@@ -105,7 +105,7 @@ func eachWay(t *testing.T, test func(t *testing.T, b bounds)) {
 
 // listens returns a listener on a system that can tell, or else nil.
 func listens(t *testing.T) *listener {
-	e := listen(isTemporary)
+	e := newListener(isTemporary)
 	t.Cleanup(e.close)
 	if e.system == nil {
 		return nil
@@ -121,7 +121,7 @@ var log = []Level{{Prefix: "session_"}, {Name: "agents"}, {Prefix: "agent_"}, {N
 func TestFile_tellsWhateverHappensToIt(t *testing.T) {
 	eachWay(t, func(t *testing.T, b bounds) {
 		path := filepath.Join(t.TempDir(), "rows.jsonl")
-		changes := file(t.Context(), path, b)
+		changes := watchFile(t.Context(), path, b)
 		for _, step := range []struct {
 			what string
 			do   func()
@@ -158,7 +158,7 @@ func TestFile_whoseFolderIsMadeLater(t *testing.T) {
 	eachWay(t, func(t *testing.T, b bounds) {
 		dir := filepath.Join(t.TempDir(), "later", "below")
 		path := filepath.Join(dir, "rows.jsonl")
-		changes := file(t.Context(), path, b)
+		changes := watchFile(t.Context(), path, b)
 		for range 3 {
 			write(t, path, "1\n")
 			told(t, changes, "a file in a new folder")
@@ -191,10 +191,10 @@ func notices(t *testing.T, w *watcher, what string, folders ...string) {
 	t.Helper()
 	for missing := slices.Clone(folders); len(missing) > 0; {
 		if w.watches == 0 {
-			w.look()
+			w.runRound()
 		} else {
 			told(t, w.heard.sign, what)
-			w.hear()
+			w.markReported()
 		}
 		missing = slices.DeleteFunc(missing, func(folder string) bool {
 			return slices.ContainsFunc(w.found, func(p *place) bool { return p.path == folder })
@@ -209,14 +209,14 @@ func notices(t *testing.T, w *watcher, what string, folders ...string) {
 // followed runs a test with a watcher that only hears of changes, and with one
 // that only looks.
 func followed(t *testing.T, levels []Level, test func(t *testing.T, w *watcher)) {
-	for name, watches := range map[string]int{"heard": usual().watches, "looked at": 0} {
+	for name, watches := range map[string]int{"heard": defaultBounds().watches, "looked at": 0} {
 		t.Run(name, func(t *testing.T) {
 			if watches > 0 && listens(t) == nil {
 				skip.Missing(t, "the system does not notify")
 			}
-			b := usual()
+			b := defaultBounds()
 			b.watches = watches
-			w := follow(t.TempDir(), levels, isTemporary, b)
+			w := newWatcher(t.TempDir(), levels, isTemporary, b)
 			t.Cleanup(w.heard.close)
 			test(t, w)
 		})
@@ -293,7 +293,7 @@ func TestTree_followsTheNameNotTheFolder(t *testing.T) {
 func TestTree_tellsWhatItNotices(t *testing.T) {
 	eachWay(t, func(t *testing.T, b bounds) {
 		root := t.TempDir()
-		changes := start(t.Context(), root, log, isTemporary, b)
+		changes := startWatching(t.Context(), root, log, isTemporary, b)
 		replace(t, filepath.Join(root, "session_a", "agents", "agent_a", "messages", "message_0.json"), "{}")
 		told(t, changes, "a message")
 	})
@@ -308,7 +308,7 @@ func TestTree_linksDoNotLeadOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := follow(root, log, isTemporary, usual())
+	w := newWatcher(root, log, isTemporary, defaultBounds())
 	defer w.heard.close()
 	for path, want := range map[string]bool{
 		filepath.Join(root, "session_in", "agents", "agent_a", "messages"):  true,
@@ -329,7 +329,7 @@ func TestEar_ignoresTemporaryFiles(t *testing.T) {
 	}
 	ignored, other := t.TempDir(), t.TempDir()
 	for _, dir := range []string{ignored, other} {
-		if err := e.watch(dir); err != nil {
+		if err := e.watchFolder(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -340,7 +340,7 @@ func TestEar_ignoresTemporaryFiles(t *testing.T) {
 	}
 	write(t, filepath.Join(other, "message_0.json"), "{}")
 	told(t, e.sign, "the other folder")
-	paths, lost := e.take()
+	paths, lost := e.takePaths()
 	_, heard := paths[other]
 	if _, heardIgnored := paths[ignored]; lost || !heard || heardIgnored {
 		t.Errorf("heard of %v, lost: %v", paths, lost)
@@ -353,15 +353,15 @@ func TestEar_hearsThatSignsWereLost(t *testing.T) {
 		skip.Missing(t, "the system does not notify")
 	}
 	for i := range mostPaths + 1 {
-		e.hear(fsnotify.Event{Name: fmt.Sprintf("folder_%d/x", i), Op: fsnotify.Create})
+		e.noteEvent(fsnotify.Event{Name: fmt.Sprintf("folder_%d/x", i), Op: fsnotify.Create})
 	}
-	if paths, lost := e.take(); !lost || len(paths) != 0 {
+	if paths, lost := e.takePaths(); !lost || len(paths) != 0 {
 		t.Errorf("after too many: %d paths, lost: %v", len(paths), lost)
 	}
 	<-e.sign
 	e.system.Errors <- fsnotify.ErrEventOverflow
 	told(t, e.sign, "an overflow")
-	if _, lost := e.take(); !lost {
+	if _, lost := e.takePaths(); !lost {
 		t.Error("nothing is lost")
 	}
 }
@@ -369,7 +369,7 @@ func TestEar_hearsThatSignsWereLost(t *testing.T) {
 // After signs were lost, folders that nobody told of are followed all the same.
 func TestTree_afterSignsWereLost(t *testing.T) {
 	root := t.TempDir()
-	w := follow(root, log, isTemporary, usual())
+	w := newWatcher(root, log, isTemporary, defaultBounds())
 	defer w.heard.close()
 	messages := filepath.Join(root, "session_a", "agents", "agent_a", "messages")
 	write(t, filepath.Join(messages, "message_0.json"), "{}")
@@ -377,7 +377,7 @@ func TestTree_afterSignsWereLost(t *testing.T) {
 	clear(w.heard.paths)
 	w.heard.lost = true
 	w.heard.mu.Unlock()
-	w.hear()
+	w.markReported()
 	if p := w.places[messages]; p == nil || !p.isFolder() {
 		t.Errorf("the new folder is not followed: %v", p)
 	}
@@ -393,11 +393,11 @@ func TestTree_hearsOfAFolderMadeAgain(t *testing.T) {
 	session := filepath.Join(root, "session_a")
 	for range 20 {
 		mkdir(t, session)
-		w := follow(root, log, isTemporary, usual())
+		w := newWatcher(root, log, isTemporary, defaultBounds())
 		before := w.places[session].info
 		remove(t, session)
 		mkdir(t, session)
-		alike := sameFile(before, w.stat(session))
+		alike := sameFile(before, w.statFollowed(session))
 		notices(t, w, "made again", root)
 		replace(t, filepath.Join(session, "session.json"), "{}")
 		notices(t, w, "a file in it", session)
@@ -430,21 +430,21 @@ func TestTree_watchesWhatChangedLast(t *testing.T) {
 			}
 		}
 	}
-	b := usual()
+	b := defaultBounds()
 	b.watches = 9
-	w := follow(root, log, isTemporary, b)
+	w := newWatcher(root, log, isTemporary, b)
 	defer w.heard.close()
 	watched := func(path string) bool { p := w.places[path]; return p != nil && w.watched[p] }
 	if !watched(root) || !watched(messages(19)) || !watched(messages(18)) || watched(messages(17)) || len(w.watched) != 9 {
 		t.Errorf("of %d places these are watched: %v", len(w.places), w.heard.system.WatchList())
 	}
-	alone := follow(root, log, isTemporary, bounds{watches: 1, places: 100})
+	alone := newWatcher(root, log, isTemporary, bounds{watches: 1, places: 100})
 	defer alone.heard.close()
-	if alone.touch(alone.places[messages(19)]); len(alone.watched) != 1 || !alone.watched[alone.places[root]] {
+	if alone.touchPlace(alone.places[messages(19)]); len(alone.watched) != 1 || !alone.watched[alone.places[root]] {
 		t.Errorf("of one watch the root takes none: %v", alone.heard.system.WatchList())
 	}
 	replace(t, filepath.Join(messages(3), "message_1.json"), "{}")
-	if !w.look() {
+	if !w.runRound() {
 		t.Error("a round finds nothing")
 	}
 	w.renewChanged()
@@ -459,9 +459,9 @@ func TestTree_boundsWhatItFollows(t *testing.T) {
 	for n := range 50 {
 		write(t, filepath.Join(root, fmt.Sprint("session_", n), "agents", "agent_a", "messages", "message_0.json"), "{}")
 	}
-	b := usual()
+	b := defaultBounds()
 	b.places, b.looks = 30, 7
-	w := follow(root, log, isTemporary, b)
+	w := newWatcher(root, log, isTemporary, b)
 	defer w.heard.close()
 	if len(w.places) != 30 {
 		t.Errorf("%d places", len(w.places))
@@ -469,7 +469,7 @@ func TestTree_boundsWhatItFollows(t *testing.T) {
 	// Of a folder with more entries than that not all are read, and those that
 	// were are not taken for gone when others are read the next time.
 	b.places = 3
-	few := follow(root, log, isTemporary, b)
+	few := newWatcher(root, log, isTemporary, b)
 	defer few.heard.close()
 	before := maps.Clone(few.places)
 	few.renewAll(few.places[few.base])
@@ -480,7 +480,7 @@ func TestTree_boundsWhatItFollows(t *testing.T) {
 		seen := 0
 		for range 5 { // 7 places four times, and 2
 			before := len(w.round)
-			w.look()
+			w.runRound()
 			if before == 0 {
 				before = len(w.places)
 			}
@@ -495,12 +495,12 @@ func TestTree_boundsWhatItFollows(t *testing.T) {
 // Where the system cannot tell, nothing is asked of it twice.
 func TestTree_withoutTheSystem(t *testing.T) {
 	root := t.TempDir()
-	w := follow(root, log, isTemporary, usual())
+	w := newWatcher(root, log, isTemporary, defaultBounds())
 	w.heard.close()
 	w.heard.system = nil
 	clear(w.watched)
 	write(t, filepath.Join(root, "session_a", "session.json"), "{}")
-	if !w.look() {
+	if !w.runRound() {
 		t.Error("a round finds nothing")
 	}
 	w.renewChanged()
@@ -528,7 +528,7 @@ func TestTree_looksOnlyWhereTheSystemDoesNotTell(t *testing.T) {
 	do(os.Link(at("two"), at("second name")))
 	do(os.Symlink(at("one"), at("link")))
 	do(os.Symlink(at("session_a"), at("session_link")))
-	few := usual()
+	few := defaultBounds()
 	few.watches = 4
 	for _, c := range []struct {
 		what   string
@@ -537,24 +537,24 @@ func TestTree_looksOnlyWhereTheSystemDoesNotTell(t *testing.T) {
 		bounds bounds
 		rounds bool
 	}{
-		{"a tree", root, log, usual(), false},
-		{"a file", root, []Level{{Name: "one"}}, usual(), false},
-		{"no file yet", root, []Level{{Name: "none"}}, usual(), false},
-		{"a file and one beside it that is not there", root, []Level{{Name: "one", suffixes: []string{"-wal"}}}, usual(), false},
-		{"a file with two names", root, []Level{{Name: "two"}}, usual(), true},
-		{"a file beside one with two names", root, []Level{{Name: "tw", suffixes: []string{"o"}}}, usual(), true},
-		{"a link to a file", root, []Level{{Name: "link"}}, usual(), true},
-		{"no folder yet", at("none/below"), []Level{{Name: "one"}}, usual(), false},
+		{"a tree", root, log, defaultBounds(), false},
+		{"a file", root, []Level{{Name: "one"}}, defaultBounds(), false},
+		{"no file yet", root, []Level{{Name: "none"}}, defaultBounds(), false},
+		{"a file and one beside it that is not there", root, []Level{{Name: "one", suffixes: []string{"-wal"}}}, defaultBounds(), false},
+		{"a file with two names", root, []Level{{Name: "two"}}, defaultBounds(), true},
+		{"a file beside one with two names", root, []Level{{Name: "tw", suffixes: []string{"o"}}}, defaultBounds(), true},
+		{"a link to a file", root, []Level{{Name: "link"}}, defaultBounds(), true},
+		{"no folder yet", at("none/below"), []Level{{Name: "one"}}, defaultBounds(), false},
 		{"more folders than may be watched", root, log, few, true},
 	} {
-		w := follow(c.root, c.levels, isTemporary, c.bounds)
+		w := newWatcher(c.root, c.levels, isTemporary, c.bounds)
 		if got := w.nextRound() != nil; got != c.rounds {
 			t.Errorf("%s: rounds are made: %v", c.what, got)
 		}
 		w.heard.close()
 	}
 	// Elsewhere than in a local file system, all is looked at.
-	w := follow(root, log, isTemporary, usual())
+	w := newWatcher(root, log, isTemporary, defaultBounds())
 	defer w.heard.close()
 	w.places[root].telling = false
 	if w.nextRound() == nil {
@@ -565,9 +565,9 @@ func TestTree_looksOnlyWhereTheSystemDoesNotTell(t *testing.T) {
 // A tree that grows a folder which cannot be watched is looked at from then on.
 func TestTree_looksAgainWhereWatchesEnd(t *testing.T) {
 	root := t.TempDir()
-	b := usual()
+	b := defaultBounds()
 	b.watches, b.every, b.settle = 2, 5*time.Millisecond, time.Millisecond
-	changes := start(t.Context(), root, []Level{{Prefix: "session_"}}, isTemporary, b)
+	changes := startWatching(t.Context(), root, []Level{{Prefix: "session_"}}, isTemporary, b)
 	for _, name := range []string{"session_a", "session_b", "session_c"} {
 		write(t, filepath.Join(root, name, "session.json"), "{}")
 		told(t, changes, name)
@@ -588,13 +588,13 @@ func TestTree_looksAgainAtWhatChanged(t *testing.T) {
 	if err := os.Chtimes(path, long, long); err != nil {
 		t.Fatal(err)
 	}
-	b := usual()
+	b := defaultBounds()
 	b.watches = 0
-	w := follow(filepath.Dir(path), []Level{{Name: "f"}}, isTemporary, b)
+	w := newWatcher(filepath.Dir(path), []Level{{Name: "f"}}, isTemporary, b)
 	defer w.heard.close()
-	w.look() // the folder is new, so that it counts as changed once
+	w.runRound() // the folder is new, so that it counts as changed once
 	w.renewChanged()
-	if w.look() {
+	if w.runRound() {
 		t.Error("a change is found before there is one")
 	}
 	now := time.Now()
@@ -602,7 +602,7 @@ func TestTree_looksAgainAtWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for round, want := range []bool{true, true, false} {
-		if got := w.look(); got != want {
+		if got := w.runRound(); got != want {
 			t.Errorf("round %d after the change: %v", round, got)
 		}
 		w.renewChanged()
@@ -613,10 +613,10 @@ func TestTree_looksAgainAtWhatChanged(t *testing.T) {
 func TestFile_coalesces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
 	write(t, path, "")
-	b := usual()
+	b := defaultBounds()
 	b.settle = 50 * time.Millisecond
 	started := time.Now()
-	changes := file(t.Context(), path, b)
+	changes := watchFile(t.Context(), path, b)
 	const writes = 2000
 	done := make(chan struct{})
 	go func() {

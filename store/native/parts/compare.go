@@ -20,9 +20,9 @@ import (
 // longer than they might be, but never wrong.
 func Compare(a, b []Extent) []store.Span {
 	c := comparison{a: a, b: b}
-	c.trim()
-	c.find()
-	return c.spans(c.choose())
+	c.trimEnds()
+	c.findRuns()
+	return c.spansBetween(c.chooseRuns())
 }
 
 // run is a run of bytes that both states have.
@@ -36,8 +36,8 @@ type comparison struct {
 	runs         []run
 }
 
-// trim takes off what both lists begin and end with.
-func (c *comparison) trim() {
+// trimEnds takes off what both lists begin and end with.
+func (c *comparison) trimEnds() {
 	c.sizeA, c.sizeB = Size(c.a), Size(c.b)
 	a, b := slices.Clone(c.a), slices.Clone(c.b)
 	for len(a) > 0 && len(b) > 0 && a[0].At == b[0].At {
@@ -69,8 +69,8 @@ func dropBack(list []Extent, n int64) []Extent {
 	return list
 }
 
-// find collects the runs that both have between what they begin and end with.
-func (c *comparison) find() {
+// findRuns collects the runs that both have between what they begin and end with.
+func (c *comparison) findRuns() {
 	type where struct {
 		Extent
 		pos int64
@@ -106,8 +106,8 @@ func (c *comparison) find() {
 	}
 }
 
-// choose returns the runs that stand for each other, in order.
-func (c *comparison) choose() (chosen []run) {
+// chooseRuns returns the runs that stand for each other, in order.
+func (c *comparison) chooseRuns() (chosen []run) {
 	runs := c.runs
 	slices.SortFunc(runs, func(x, y run) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
 	ends := make([]int, len(runs)) // the runs by where they end in a
@@ -150,8 +150,8 @@ func (c *comparison) choose() (chosen []run) {
 	return chosen
 }
 
-// spans returns the spans between the chosen runs.
-func (c *comparison) spans(chosen []run) (spans []store.Span) {
+// spansBetween returns the spans between the chosen runs.
+func (c *comparison) spansBetween(chosen []run) (spans []store.Span) {
 	a, b := c.front, c.front
 	for _, r := range append(chosen, run{a: c.sizeA - c.back, b: c.sizeB - c.back}) {
 		if a < r.a || b < r.b {

@@ -14,11 +14,11 @@ type Text struct {
 // NewText cuts a text. The text is kept, not copied.
 func NewText(text []byte) *Text { return &Text{text, Split(text)} }
 
-// part returns the bytes of the part at i.
-func (t *Text) part(i int) []byte { return t.Bytes[t.from(i):t.Parts[i].End] }
+// partAt returns the bytes of the part at i.
+func (t *Text) partAt(i int) []byte { return t.Bytes[t.partStart(i):t.Parts[i].End] }
 
-// from returns where the part at i begins.
-func (t *Text) from(i int) int {
+// partStart returns where the part at i begins.
+func (t *Text) partStart(i int) int {
 	if i == 0 {
 		return 0
 	}
@@ -63,9 +63,9 @@ func Match(t *Text, bases []Base, may func(Place) bool) []Piece {
 	}
 	pieces := make([]Piece, 0, len(t.Parts))
 	for i, p := range t.Parts {
-		piece := Piece{From: t.from(i), To: p.End, Array: p.Array}
+		piece := Piece{From: t.partStart(i), To: p.End, Array: p.Array}
 		for c := range cursors {
-			if piece.At = cursors[c].find(t.part(i)); piece.At != nil {
+			if piece.At = cursors[c].findPart(t.partAt(i)); piece.At != nil {
 				break
 			}
 		}
@@ -85,12 +85,12 @@ type cursor struct {
 	given []Extent
 }
 
-// find returns where a part is kept, nil if it is not found.
-func (c *cursor) find(part []byte) []Extent {
+// findPart returns where a part is kept, nil if it is not found.
+func (c *cursor) findPart(part []byte) []Extent {
 	for i := c.next; i < min(c.next+lookahead, len(c.base.Parts)); i++ {
 		// A base's part that has one byte more than this one can only be the same
 		// behind a comma.
-		kept, from := c.base.part(i), c.base.from(i)
+		kept, from := c.base.partAt(i), c.base.partStart(i)
 		if len(kept) == len(part)+1 && kept[0] == ',' {
 			kept, from = kept[1:], from+1
 		}

@@ -55,8 +55,8 @@ type Part struct {
 // well. The same text is always cut in the same way.
 func Split(text []byte) []Part {
 	s := splitter{text: text}
-	s.scan()
-	s.cut(len(text), false, false)
+	s.scanStructure()
+	s.cutAt(len(text), false, false)
 	for i, from := 0, 0; i < len(s.parts); i++ {
 		if s.parts[i].End-from > maxPart {
 			return cutLong(text, s.parts)
@@ -91,8 +91,8 @@ func (s *splitter) end() int {
 	return s.parts[len(s.parts)-1].End
 }
 
-// scan looks at the structure only: what is no JSON is cut somehow.
-func (s *splitter) scan() {
+// scanStructure looks at the structure only: what is no JSON is cut somehow.
+func (s *splitter) scanStructure() {
 	for i := 0; i < len(s.text); {
 		switch s.text[i] {
 		case '"':
@@ -101,29 +101,29 @@ func (s *splitter) scan() {
 			}
 			continue
 		case '{', '[':
-			s.enter(i)
+			s.enterGroup(i)
 		case '}', ']':
-			s.leave(i)
+			s.leaveGroup(i)
 		case ',':
 			if n := len(s.stack); n > 0 {
 				f := &s.stack[n-1]
-				s.cut(i, f.array || f.inner, f.array)
+				s.cutAt(i, f.array || f.inner, f.array)
 			}
 		}
 		i++
 	}
 }
 
-func (s *splitter) enter(i int) {
+func (s *splitter) enterGroup(i int) {
 	f := frame{start: i, array: s.text[i] == '[', parts: len(s.parts), end: s.end(), open: s.open}
 	if n := len(s.stack); n > 0 {
 		f.inner = s.stack[n-1].array || s.stack[n-1].inner
 	}
 	s.stack = append(s.stack, f)
-	s.cut(i+1, f.inner, false)
+	s.cutAt(i+1, f.inner, false)
 }
 
-func (s *splitter) leave(i int) {
+func (s *splitter) leaveGroup(i int) {
 	n := len(s.stack) - 1
 	if n < 0 {
 		return
@@ -138,11 +138,11 @@ func (s *splitter) leave(i int) {
 		return
 	}
 	// The last member, without the bracket that closes the container.
-	s.cut(i, f.array || f.inner, f.array)
+	s.cutAt(i, f.array || f.inner, f.array)
 }
 
-// cut ends a part at i, or lets the group before it go on until there.
-func (s *splitter) cut(i int, array, element bool) {
+// cutAt ends a part at i, or lets the group before it go on until there.
+func (s *splitter) cutAt(i int, array, element bool) {
 	from := s.end()
 	if i <= from {
 		return
@@ -163,12 +163,12 @@ func (s *splitter) cut(i int, array, element bool) {
 		if n > 1 {
 			start = s.parts[n-2].End
 		}
-		s.open = i-start < maxGroup && (i-start < smallMember || mix(s.text[from:i])&7 != 0)
+		s.open = i-start < maxGroup && (i-start < smallMember || mixHash(s.text[from:i])&7 != 0)
 	}
 }
 
-// mix returns a number that depends on all bytes of a small text.
-func mix(text []byte) uint64 {
+// mixHash returns a number that depends on all bytes of a small text.
+func mixHash(text []byte) uint64 {
 	const prime = 0x9e3779b97f4a7c15
 	h := uint64(len(text)) * prime
 	for ; len(text) >= 8; text = text[8:] {

@@ -33,22 +33,22 @@ var dialect = native.Dialect{
 type carrier struct{ own *pg.Own }
 
 func (c *carrier) Read(ctx context.Context, what func(native.Tx) error) error {
-	return c.own.Read(ctx, on(what))
+	return c.own.Read(ctx, onTx(what))
 }
 
 func (c *carrier) ReadOnce(ctx context.Context, what func(native.Tx) error) error {
-	return c.own.Read(ctx, on(what))
+	return c.own.Read(ctx, onTx(what))
 }
 
 // Retry runs once: what a transaction reads is of one moment, whatever is written.
 func (c *carrier) Retry(_ context.Context, once func() error) error { return once() }
 
 func (c *carrier) Write(ctx context.Context, what func(native.Tx) error) error {
-	return c.own.Write(ctx, on(what))
+	return c.own.Write(ctx, onTx(what))
 }
 
 func (c *carrier) WriteOnce(ctx context.Context, what func(native.Tx) error) error {
-	return c.own.WriteOnce(ctx, on(what))
+	return c.own.WriteOnce(ctx, onTx(what))
 }
 
 func (c *carrier) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{}, error) {
@@ -63,8 +63,8 @@ func (c *carrier) Hazards() []string { return nil }
 
 func (c *carrier) Close() error { return c.own.Close() }
 
-// on adapts what to a transaction of the database.
-func on(what func(native.Tx) error) func(*pg.Tx) error {
+// onTx adapts what to a transaction of the database.
+func onTx(what func(native.Tx) error) func(*pg.Tx) error {
 	return func(t *pg.Tx) error { return what(serverTx{t}) }
 }
 

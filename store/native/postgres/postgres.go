@@ -106,7 +106,7 @@ func On(ctx context.Context, server *pg.Server, options ...Option) (*Store, erro
 	terms := terms
 	terms.Patience = set.patience
 	own := server.Own(terms)
-	if err := own.Read(ctx, func(t *pg.Tx) error { return check(ctx, t) }); err != nil {
+	if err := own.Read(ctx, func(t *pg.Tx) error { return checkStore(ctx, t) }); err != nil {
 		return nil, fmt.Errorf("postgres: open %q: %w", own, errors.Join(err, own.Close()))
 	}
 	return &Store{native.New(kind, own.String(), &carrier{own}, dialect, set.now)}, nil
@@ -115,7 +115,7 @@ func On(ctx context.Context, server *pg.Server, options ...Option) (*Store, erro
 // Create makes the store in a database. The error is fs.ErrExist where there is one
 // already.
 func Create(ctx context.Context, url string, options ...Option) (*Store, error) {
-	made, err := migrate(ctx, url)
+	made, err := migrateTables(ctx, url)
 	if err == nil && !made {
 		err = fs.ErrExist
 	}
@@ -132,7 +132,7 @@ func OpenOrCreate(ctx context.Context, url string, options ...Option) (*Store, e
 	if !errors.Is(err, ErrNone) {
 		return s, err
 	}
-	if _, err := migrate(ctx, url); err != nil {
+	if _, err := migrateTables(ctx, url); err != nil {
 		return nil, fmt.Errorf("postgres: create: %w", err)
 	}
 	return Open(ctx, url, options...)
@@ -141,7 +141,7 @@ func OpenOrCreate(ctx context.Context, url string, options ...Option) (*Store, e
 // Migrate brings the tables of the store in a database to the version of this program, or creates them. The
 // role must own the schema, or have CREATE on the database.
 func Migrate(ctx context.Context, url string) error {
-	if _, err := migrate(ctx, url); err != nil {
+	if _, err := migrateTables(ctx, url); err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
 	return nil
@@ -150,9 +150,9 @@ func Migrate(ctx context.Context, url string) error {
 // migrating has programs that migrate one database at the same time wait for each other.
 const migrating = "SELECT pg_advisory_xact_lock(7521983, 1)"
 
-// migrate makes or changes the tables, and reports whether there were none. All of it is
+// migrateTables makes or changes the tables, and reports whether there were none. All of it is
 // one transaction.
-func migrate(ctx context.Context, url string) (made bool, err error) {
+func migrateTables(ctx context.Context, url string) (made bool, err error) {
 	server, err := pg.New(url)
 	if err != nil {
 		return false, err
@@ -173,7 +173,7 @@ func migrate(ctx context.Context, url string) (made bool, err error) {
 			return err
 		}
 		if have > version {
-			return newer(have)
+			return newerError(have)
 		}
 		for next := have + 1; next <= version; next++ {
 			script, err := migrations.ReadFile("migrations/" + strconv.FormatInt(next, 10) + ".sql")
@@ -224,21 +224,21 @@ func lastVersion(ctx context.Context, t *pg.Tx) (have int64, err error) {
 	return have, err
 }
 
-// check refuses a database without a store of this version. It makes one query if the database has no store.
-func check(ctx context.Context, t *pg.Tx) error {
+// checkStore refuses a database without a store of this version. It makes one query if the database has no store.
+func checkStore(ctx context.Context, t *pg.Tx) error {
 	have, err := schemaVersion(ctx, t)
 	switch {
 	case err != nil:
 		return err
 	case have > version:
-		return newer(have)
+		return newerError(have)
 	case have < version:
 		return fmt.Errorf("%w: its tables are of version %d, this program's of %d: call postgres.Migrate as their owner", ErrVersion, have, version)
 	}
 	return nil
 }
 
-func newer(have int64) error {
+func newerError(have int64) error {
 	return fmt.Errorf("%w: its tables are of version %d, this program knows %d: take the program that made them", ErrVersion, have, version)
 }
 

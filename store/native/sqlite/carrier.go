@@ -47,11 +47,11 @@ type carrier struct {
 }
 
 func (c *carrier) Read(ctx context.Context, what func(native.Tx) error) error {
-	return c.file.Read(ctx, on(what))
+	return c.file.Read(ctx, onTx(what))
 }
 
 func (c *carrier) ReadOnce(ctx context.Context, what func(native.Tx) error) error {
-	return c.file.ReadOnce(ctx, on(what))
+	return c.file.ReadOnce(ctx, onTx(what))
 }
 
 func (c *carrier) Retry(ctx context.Context, once func() error) error {
@@ -59,7 +59,7 @@ func (c *carrier) Retry(ctx context.Context, once func() error) error {
 }
 
 func (c *carrier) Write(ctx context.Context, what func(native.Tx) error) error {
-	err := c.file.Write(ctx, on(what))
+	err := c.file.Write(ctx, onTx(what))
 	if errors.Is(err, fs.ErrPermission) {
 		return &model.UnwritableError{Err: c.file.WhyDenied(err), Became: "nothing was changed"}
 	}
@@ -97,8 +97,8 @@ func (c *carrier) Hazards() []string {
 
 func (c *carrier) Close() error { return c.file.Close() }
 
-// on adapts what to a transaction of the file.
-func on(what func(native.Tx) error) func(*sqlitefile.Tx) error {
+// onTx adapts what to a transaction of the file.
+func onTx(what func(native.Tx) error) func(*sqlitefile.Tx) error {
 	return func(t *sqlitefile.Tx) error { return what(fileTx{t}) }
 }
 

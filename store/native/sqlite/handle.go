@@ -24,8 +24,8 @@ const (
 	pragmas = "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 )
 
-// check refuses a database that is not a store of this version.
-func check(ctx context.Context, t *sqlitefile.Tx) error {
+// checkStore refuses a database that is not a store of this version.
+func checkStore(ctx context.Context, t *sqlitefile.Tx) error {
 	var id int64
 	if err := t.Row(ctx, "PRAGMA application_id").Scan(&id); err != nil {
 		return err
@@ -73,11 +73,11 @@ func checkSchema(ctx context.Context, t *sqlitefile.Tx) error {
 	return nil
 }
 
-// create puts the schema into a file that is not there or empty. Only the
+// createSchema puts the schema into a file that is not there or empty. Only the
 // user can read the file: states hold what people told an agent. A file that is there is not
 // opened for it: to close it would end the locks that SQLite has on it in this process, and
 // another program could take its log away.
-func create(ctx context.Context, path string) (err error) {
+func createSchema(ctx context.Context, path string) (err error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && (info.IsDir() || info.Size() > 0):

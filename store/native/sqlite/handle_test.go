@@ -73,7 +73,7 @@ func TestUpdate_anotherWriterIsNamed(t *testing.T) {
 	before := storetest.Dump(t, s)
 	done := anotherWriter(t, s)
 	// The same store, with less patience.
-	hasty := newStoreOf(s.Address(), sqlitefile.NewOwn(s.Address(), "&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)", check), nil)
+	hasty := newStoreOf(s.Address(), sqlitefile.NewOwn(s.Address(), "&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)", checkStore), nil)
 	defer hasty.Close()
 	if _, err := hasty.Apply(t.Context(), plan); !errors.Is(err, sqlitefile.ErrBusy) {
 		t.Errorf("while another program writes: %v", err)

@@ -113,7 +113,7 @@ func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 // Create makes the store in a new file, or in an empty one. The error is
 // fs.ErrExist where there is something already.
 func Create(ctx context.Context, path string, options ...Option) (*Store, error) {
-	if err := create(ctx, path); err != nil {
+	if err := createSchema(ctx, path); err != nil {
 		return nil, fmt.Errorf("sqlite: create %q: %w", path, err)
 	}
 	return Open(ctx, path, options...)
@@ -139,14 +139,14 @@ func openSettled(ctx context.Context, path string, options ...Option) (*Store, e
 	if !errors.Is(err, sqlitefile.ErrUnsettled) {
 		return s, err
 	}
-	if settling := sqlitefile.NewOwn(path, pragmas, check).Settle(ctx); settling != nil {
+	if settling := sqlitefile.NewOwn(path, pragmas, checkStore).Settle(ctx); settling != nil {
 		return nil, errors.Join(err, fmt.Errorf("sqlite: settle %q: %w", path, settling))
 	}
 	return Open(ctx, path, options...)
 }
 
 func newStore(path string, options []Option) *Store {
-	return newStoreOf(path, sqlitefile.NewOwn(path, pragmas, check), options)
+	return newStoreOf(path, sqlitefile.NewOwn(path, pragmas, checkStore), options)
 }
 
 func newStoreOf(path string, file *sqlitefile.Own, options []Option) *Store {

@@ -157,7 +157,7 @@ func (f *framework) Had(t *rapid.T, over storetest.Over) bool {
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256(over.Content))
 	for _, e := range entries {
-		for _, c := range e.Named() {
+		for _, c := range e.AllChanges() {
 			if c.Path == over.File && (c.Before.SHA256 == sum || c.After.SHA256 == sum && c.Does != model.FileCopied) && (e.NewSession == "" || !e.Undone) {
 				return true
 			}
