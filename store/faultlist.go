@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"hindcast/model"
@@ -32,6 +33,11 @@ func (l *FaultList) Add(f model.Fault) {
 	if l.count[of]++; l.count[of] <= mostFaults {
 		l.list = append(l.list, f)
 	}
+}
+
+// CloneList returns a copy of the list.
+func (l *FaultList) CloneList() FaultList {
+	return FaultList{slices.Clone(l.list), maps.Clone(l.count)}
 }
 
 // Full reports whether a fault like one would only be counted.

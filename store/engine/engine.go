@@ -70,6 +70,9 @@ type Format struct {
 	// from only if [Look.Since] is Grew, and appends the rows to the log it has. The error is
 	// model.ErrNoSession if there is no session; a log without rows that is not Empty means the same.
 	Read ReadLog
+	// Headers yields the rows of a session that is not cached, instead of Read: for a kind whose logs are too large
+	// to be kept for a list. It returns false where Read tells them. It may be nil.
+	Headers func(ctx context.Context, in In, at Place, yield func(model.Header) error) (ok bool, err error)
 	// Tail returns the newest n rows, and how many there are before them, without those; false where all have
 	// to be read. It may be nil.
 	Tail func(ctx context.Context, in In, at Place, n int) (rows []model.Header, before int, ok bool, err error)

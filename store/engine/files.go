@@ -26,9 +26,9 @@ type Files struct {
 	Closing func() error
 	// Mark returns a text that changes when the session changes outside the tree. It may be nil.
 	Mark func(ctx context.Context, at Place) (string, error)
-	// Unread returns the faults of records whose texts no state has; nil where they are looked for in the
-	// files of the rows.
-	Unread func(ctx context.Context, session string) ([]model.Fault, error)
+	// Unread returns the faults of records whose texts no state has, unless other faults tell of them; nil
+	// where they are looked for in the files of the rows.
+	Unread func(ctx context.Context, session string, log *Log, told []model.Fault) ([]model.Fault, error)
 	// Damage is the fault of a write that was broken off, but for its file and its meaning; the format tells of
 	// one without a code. Deep says that all that the journal keeps is read for it.
 	Damage model.Fault
@@ -128,7 +128,7 @@ func (m *Files) Faults(ctx context.Context, of store.Store, session string, log 
 		}
 	}
 	if m.Unread != nil {
-		unread, err := m.Unread(ctx, session)
+		unread, err := m.Unread(ctx, session, log, told)
 		return append(messages, unread...), err
 	}
 	stops := slices.DeleteFunc(slices.Clone(told), func(f model.Fault) bool { return f.Severity < model.Stops })

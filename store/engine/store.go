@@ -220,19 +220,34 @@ func dateByNested(infos []model.SessionInfo) {
 }
 
 // Headers returns the headers of a session. The error is model.ErrNoSession.
-func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+func (s *Store) Headers(ctx context.Context, name string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		now, err := s.current(ctx, session)
-		for i := 0; err == nil && i < len(now.shown); i++ {
-			if err = ctx.Err(); err == nil && !yield(now.shown[i], nil) {
-				return
+		enough := errors.New("no more is asked for")
+		each := func(h model.Header) error {
+			if err := ctx.Err(); err != nil || yield(h, nil) {
+				return err
 			}
+			return enough
 		}
-		if err == nil {
+		var now *session
+		err := s.In(ctx, name, func(in In, at Place) (err error) {
+			streamed := false
+			if s.format.Headers != nil && s.cache.get(at) == nil {
+				streamed, err = s.format.Headers(ctx, in, at, each)
+			}
+			if !streamed && err == nil {
+				now, err = s.load(ctx, in, at)
+			}
+			return err
+		})
+		for i := 0; err == nil && now != nil && i < len(now.shown); i++ {
+			err = each(now.shown[i])
+		}
+		if err == nil && now != nil {
 			err = now.Err
 		}
-		if err != nil {
-			yield(model.Header{}, s.Wrap(err, "list snapshots of session %q", session))
+		if err != nil && !errors.Is(err, enough) {
+			yield(model.Header{}, s.Wrap(err, "list snapshots of session %q", name))
 		}
 	}
 }

@@ -73,7 +73,7 @@ func CarriedIn(ctx context.Context, in engine.In, file string, document bool, ea
 }
 
 // findUnread returns the fault of the records whose texts no message shows, none where all are shown.
-func (s *Store) findUnread(ctx context.Context, session string) ([]model.Fault, error) {
+func (s *Store) findUnread(ctx context.Context, session string, _ *engine.Log, _ []model.Fault) ([]model.Fault, error) {
 	carrier, ok := s.format.(Carrier)
 	if !ok {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/journal"
@@ -50,11 +51,11 @@ type reading struct {
 	// at has for each row the position of its message: in the log, or if that is aside, -1
 	// minus the one among those.
 	at []int
-	// last is the last message of the log, and faults are the faults of the loaded messages.
+	// last is the last message of the log, and found are the faults of the log, before the journal is asked.
 	// loaded is the size of the state; mended says that a start drops messages or inserts
 	// some.
 	last   message
-	faults []model.Fault
+	found  store.FaultList
 	loaded int64
 	mended bool
 }
@@ -78,7 +79,7 @@ func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (
 	log := &engine.Log{Place: at, Head: -1, Settled: true, Empty: true, Err: l.err, Aside: map[string]*engine.Aside{}, Own: r, Written: l.stamps()}
 	inspect := newInspector(l)
 	if l.err != nil || p.agent == "" {
-		r.faults = inspect.faults()
+		r.found = inspect.list
 		return log, ctx.Err()
 	}
 	var err error
@@ -104,9 +105,7 @@ func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (
 		x.add(row.step)
 		r.at = append(r.at, row.step.i)
 		log.Head = len(log.Rows) - 1
-		if !l.evicted(row.step.i) {
-			inspect.see(row.step)
-		}
+		inspect.see(row.step)
 		r.loaded, r.mended = row.header.Size, r.mended || len(row.step.fixes) > 0
 		if row.header.Head {
 			r.last = *row.msg
@@ -114,7 +113,7 @@ func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (
 		}
 		return nil
 	})
-	r.faults = inspect.faults()
+	r.found = inspect.list
 	if err == nil && !l.laid {
 		l.keep(x, 0)
 	}
@@ -144,7 +143,7 @@ func (m *message) content(to *strings.Builder) string {
 }
 
 // broken reports whether something is wrong with the log that a repair mends.
-func (r *reading) broken() bool { return slices.ContainsFunc(r.faults, isFatal) }
+func (r *reading) broken() bool { return slices.ContainsFunc(r.found.All(), isFatal) }
 
 // gone reports whether nothing of the agent is there.
 func (r *reading) gone() bool { return r.place.agent != "" && !r.there && r.agent.missing }

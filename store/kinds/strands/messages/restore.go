@@ -215,7 +215,7 @@ func (e *ending) sound(ctx context.Context, m *mover) (hazards []string, err err
 	if e.loaded >= muchContext && e.agent.manager != "NullConversationManager" {
 		hazards = append(hazards, fmt.Sprintf("the context is as the files have it, %d kB: what the conversation manager cut out of long tool results in memory was never written, and is whole again", e.loaded/1000))
 	}
-	for _, f := range e.faults {
+	for _, f := range e.found.All() {
 		refused := pairing[f.Code] && f.Severity == model.Loses || conversation.Meaning(f.Code) != ""
 		if f.Severity == model.Stops && f.Code == FaultManager || refused {
 			hazards = append(hazards, fmt.Sprintf("%s: the SDK %s", f.Meaning, f.Verdict))
@@ -234,7 +234,7 @@ func (e *ending) sound(ctx context.Context, m *mover) (hazards []string, err err
 // refused returns why the SDK would not start from a log, by the first fault of a code; "" is
 // any but that of a conversation manager, which the program may have.
 func (m *mover) refused(r *reading, code string) error {
-	for _, f := range r.faults {
+	for _, f := range r.found.All() {
 		if f.Severity == model.Stops && (f.Code == code || code == "" && f.Code != FaultManager) {
 			file := m.now.shown(path.Join(m.now.session, within(r.session, f.File)))
 			return &model.UnsupportedError{Op: m.op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", file, f.Meaning, f.Verdict)}

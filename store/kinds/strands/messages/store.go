@@ -269,11 +269,11 @@ func openFolder(ctx context.Context, o engine.StorageOptions, dir, base string, 
 	storage.Recover(ctx)
 	s.Store = engine.OnFiles(engine.Format{
 		Name: kind, Framework: "Strands", IDs: "the SHA-256 of the message, or of the node's result, and its place", Warns: true,
-		List: s.list, Place: s.place, Read: readSession, Tail: readTail, State: s.state, About: s.about, Faults: s.faults, Check: s.check,
+		List: s.list, Place: s.place, Read: readSession, Headers: readHeaders, Tail: readTail, State: s.state, About: s.about, Faults: s.faults, Check: s.check,
 		Lacks: lacks, Move: planMove, Next: predictNext,
 	}, &engine.Files{
 		Storage: storage, Watching: s.watch, Closing: s.closeLinks, Mark: s.mark,
-		Unread: func(context.Context, string) ([]model.Fault, error) { return nil, nil }, // faults tells of them
+		Unread: s.unread,
 	}, dir)
 	return s, nil
 }
@@ -506,31 +506,32 @@ func (s *Store) check(ctx context.Context, in engine.In) ([]model.Fault, error) 
 	}
 	if log, err := s.Log(ctx, ""); err == nil {
 		more, err := s.faults(ctx, in.Of(log.Place), log)
-		return append(list, more...), err
+		if err != nil {
+			return nil, err
+		}
+		unread, err := s.unread(ctx, "", log, more)
+		return slices.Concat(list, more, unread), err
 	}
 	return list, nil
 }
 
 // faults returns what the SDK repairs in memory, what it does not start on, what it would overwrite, and what
 // is odd, each with its verdict.
-func (s *Store) faults(ctx context.Context, in engine.In, log *engine.Log) (list []model.Fault, err error) {
+func (s *Store) faults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
 	p := log.Place.Own.(place)
 	if p.orchestrator != "" {
-		o := log.Own.(*runs.Records).Own.(*recordFile)
-		list = p.shownIn(slices.Clone(o.faults.All()))
-	} else {
-		list, err = agentLog{s, p, in}.faults(ctx)
+		return p.shownIn(log.Own.(*runs.Records).Own.(*recordFile).faults.All()), nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	unread, err := s.unread(ctx, log, list)
-	return append(list, unread...), err
+	defer p.hold(in.Tree)()
+	r := readingOf(log, in)
+	found := &inspector{log: r.messageLog, list: r.found.CloneList()}
+	err := s.keptFaults(ctx, r.branches, found)
+	return p.shownIn(found.faults()), err
 }
 
 // unread returns the fault of the files whose texts are not in view, but for those of messages that
 // the SDK drops or removes, or that were redacted, which another fault tells.
-func (s *Store) unread(ctx context.Context, log *engine.Log, told []model.Fault) ([]model.Fault, error) {
+func (s *Store) unread(ctx context.Context, session string, log *engine.Log, told []model.Fault) ([]model.Fault, error) {
 	p, hidden := log.Place.Own.(place), map[string]bool{}
 	for _, f := range told {
 		if f.Code == FaultRemovedCount {
@@ -546,20 +547,8 @@ func (s *Store) unread(ctx context.Context, log *engine.Log, told []model.Fault)
 			}
 		}
 	}
-	found, err := s.storage.Unread(ctx, s, p.id, log, dropped...)
+	found, err := s.storage.Unread(ctx, s, session, log, dropped...)
 	return p.shownIn(found), err
-}
-
-func (a agentLog) faults(ctx context.Context) ([]model.Fault, error) {
-	l := openLog(a.place, a.in)
-	defer l.close()
-	inspect := newInspector(l)
-	err := l.walk(ctx, func(s *step) error {
-		inspect.see(s)
-		return nil
-	})
-	err = cmp.Or(err, a.keptFaults(ctx, l.asides(ctx), inspect))
-	return a.shownIn(inspect.faults()), err
 }
 
 // unlisted finds what looks like a session by its name and is not listed.

@@ -2,43 +2,56 @@ package messages
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"hindcast/model"
 	"hindcast/store/engine"
 )
 
-// readTail lists the names, and reads agent.json and the
-// last files alone. Left out are the turns, which are counted from the first
-// message on, and the size of a state that messages are in which were not read.
+// readHeaders yields the rows of a log.
+func readHeaders(ctx context.Context, in engine.In, at engine.Place, yield func(model.Header) error) (ok bool, err error) {
+	_, ok, err = readNewest(ctx, in, at, math.MaxInt, yield)
+	return ok, err
+}
+
+// readTail returns the newest n rows.
 func readTail(ctx context.Context, in engine.In, at engine.Place, n int) (list []model.Header, before int, ok bool, err error) {
+	all, ok, err := readNewest(ctx, in, at, n, func(h model.Header) error {
+		list = append(list, h)
+		return nil
+	})
+	list = list[max(len(list)-n, 0):]
+	return list, all - len(list), ok, err
+}
+
+// readNewest lists the names, and reads agent.json and the files of the newest n rows alone. It may yield rows
+// before them, and returns how many there are in all. Of a part of the log it leaves out the turns, which are
+// counted from the first message on, and the size of a state that messages are in which were not read.
+func readNewest(ctx context.Context, in engine.In, at engine.Place, n int, yield func(model.Header) error) (all int, ok bool, err error) {
 	p := at.Own.(place)
 	if p.orchestrator != "" {
-		return nil, 0, false, nil
+		return 0, false, nil
 	}
 	l := openLog(p, in)
 	defer l.close()
 	if l.err != nil {
-		return nil, 0, true, l.err
+		return 0, true, l.err
 	}
 	b := l.asides(ctx)
-	from := b.from(l, max(n, 0))
+	from := b.from(l, n)
 	defer l.ahead(l.files[max(0, from-2):], l.unknown)() // with what begin reads
 	x := newIndex(l, len(l.files)-from)
-	list = make([]model.Header, 0, len(l.files)-from)
 	err = b.rows(ctx, l.walker(), from, func(r *row) error {
 		if r.step != nil {
 			x.add(r.step)
 		}
-		list = append(list, *r.header)
-		return nil
+		return yield(*r.header)
 	})
-	if err != nil {
-		return nil, 0, true, err
+	if err == nil {
+		l.keep(x, from)
 	}
-	l.keep(x, from)
-	list = list[len(list)-min(max(n, 0), len(list)):]
-	return list, len(l.files) + len(b.list) - len(list), true, nil
+	return len(l.files) + len(b.list), true, err
 }
 
 // begin makes the walker one that comes to message from. Whatever stands before

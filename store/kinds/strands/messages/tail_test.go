@@ -116,3 +116,20 @@ func TestTail_readsTheLastFilesAlone(t *testing.T) {
 		t.Errorf("for the newest state %d files are read", len(got))
 	}
 }
+
+// A list of headers is not kept as a log: who stops early has read no more than is read ahead.
+func TestHeaders_areStreamed(t *testing.T) {
+	const all = 3000
+	s, read := counting(openFiles(t, longFiles(t, all)))
+	for h, err := range s.Headers(t.Context(), "h") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Index == 19 {
+			break
+		}
+	}
+	if n := len(read.names()); n < 20 || n > all/3 {
+		t.Errorf("for 20 headers of %d, %d files are read", all, n)
+	}
+}
