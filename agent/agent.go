@@ -93,14 +93,14 @@ func (a *Agent[State, In, Out]) StreamBidi(ctx context.Context, options ...BidiO
 	for _, option := range options {
 		option(&o)
 	}
-	sess, err := a.open(ctx, &o)
+	sess, err := a.openSession(ctx, &o)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", a.name, err)
 	}
-	return start(ctx, a, sess), nil
+	return startInvocation(ctx, a, sess), nil
 }
 
-func (o *opening[S]) check(hasStore bool) error {
+func (o *opening[S]) checkOptions(hasStore bool) error {
 	switch {
 	case o.snapshot != nil && *o.snapshot == "":
 		return fmt.Errorf("WithSnapshotID: %w", ErrEmptyID)
@@ -114,9 +114,9 @@ func (o *opening[S]) check(hasStore bool) error {
 	return nil
 }
 
-// open returns the session that the options ask for.
-func (a *Agent[State, In, Out]) open(ctx context.Context, o *opening[State]) (*Session[State], error) {
-	if err := errors.Join(o.check(a.home != nil), ctx.Err()); err != nil {
+// openSession returns the session that the options ask for.
+func (a *Agent[State, In, Out]) openSession(ctx context.Context, o *opening[State]) (*Session[State], error) {
+	if err := errors.Join(o.checkOptions(a.home != nil), ctx.Err()); err != nil {
 		return nil, err
 	}
 	id := rand.Text()
@@ -125,7 +125,7 @@ func (a *Agent[State, In, Out]) open(ctx context.Context, o *opening[State]) (*S
 	}
 	if o.snapshot != nil {
 		var err error
-		if id, err = a.home.restore(ctx, *o.snapshot, o.session); err != nil {
+		if id, err = a.home.restoreSession(ctx, *o.snapshot, o.session); err != nil {
 			return nil, fmt.Errorf("restore snapshot %.80q: %w", *o.snapshot, err)
 		}
 	}

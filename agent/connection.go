@@ -37,7 +37,7 @@ func (c *Connection[State, In, Out]) SessionID() string { return c.sess.id }
 // Send hands the agent function an input, and returns when it has taken it. The
 // errors are ErrClosed, ErrEnded, and that of the connection's context.
 func (c *Connection[State, In, Out]) Send(in In) error {
-	if err := c.inputs.send(c.ctx, in); err != nil {
+	if err := c.inputs.sendInput(c.ctx, in); err != nil {
 		return fmt.Errorf("send to session %.80q: %w", c.sess.id, err)
 	}
 	return nil
@@ -58,7 +58,7 @@ func (c *Connection[State, In, Out]) Receive() iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
 		var none Out
 		for {
-			i, ok := c.stream.next()
+			i, ok := c.stream.takeItem()
 			switch {
 			case !ok:
 				if c.err != nil {
@@ -88,7 +88,7 @@ func (c *Connection[State, In, Out]) Done() <-chan struct{} { return c.done }
 func (c *Connection[State, In, Out]) Output() (Output[State, Out], error) {
 	<-c.done
 	o := c.output
-	o.State = c.state.copy()
+	o.State = c.state.copyState()
 	o.Artifacts, o.SnapshotIDs = slices.Clone(o.Artifacts), slices.Clone(o.SnapshotIDs)
 	return o, c.err
 }
@@ -103,7 +103,7 @@ type Responder[Out any] struct {
 }
 
 // Send says something to the client. It does not wait for the client to listen.
-func (r *Responder[Out]) Send(out Out) { r.stream.put(item[Out]{value: out}) }
+func (r *Responder[Out]) Send(out Out) { r.stream.putItem(item[Out]{value: out}) }
 
 // SendArtifact adds an artifact to the output.
 func (r *Responder[Out]) SendArtifact(a Artifact) {
@@ -124,7 +124,7 @@ func (r *Responder[Out]) sentArtifacts() []Artifact {
 // let it be; or ErrEnded.
 func (r *Responder[Out]) EndTurn() error {
 	err := r.end()
-	r.stream.put(item[Out]{endTurn: true, err: err})
+	r.stream.putItem(item[Out]{endTurn: true, err: err})
 	return err
 }
 
@@ -138,8 +138,8 @@ type invocation[State, In, Out any] struct {
 	turned atomic.Int64
 }
 
-// start runs the agent function on a session.
-func start[State, In, Out any](ctx context.Context, a *Agent[State, In, Out], sess *Session[State]) *Connection[State, In, Out] {
+// startInvocation runs the agent function on a session.
+func startInvocation[State, In, Out any](ctx context.Context, a *Agent[State, In, Out], sess *Session[State]) *Connection[State, In, Out] {
 	ctx, cancel := context.WithCancel(ctx)
 	spans := startSpans(ctx, a.name)
 	c := &Connection[State, In, Out]{
@@ -152,18 +152,18 @@ func start[State, In, Out any](ctx context.Context, a *Agent[State, In, Out], se
 		},
 	}
 	r.responder = &Responder[Out]{stream: c.stream, end: r.endTurn}
-	go r.run(cancel)
+	go r.runAgent(cancel)
 	return c
 }
 
 func (r *invocation[State, In, Out]) endTurn() error {
-	r.turned.Store(int64(r.inputs.number()))
+	r.turned.Store(int64(r.inputs.countTaken()))
 	return r.recorder.handleEvent(r.ctx, moment{event: model.SnapshotEventTurnEnd, inTurn: true, over: true})
 }
 
-// run runs the agent function to its end, however it comes to that, and lets go
+// runAgent runs the agent function to its end, however it comes to that, and lets go
 // of the connection.
-func (r *invocation[State, In, Out]) run(cancel context.CancelFunc) {
+func (r *invocation[State, In, Out]) runAgent(cancel context.CancelFunc) {
 	in := make(chan In)
 	go r.inputs.handOn(r.ctx, in)
 	var result Result[Out]
@@ -201,7 +201,7 @@ func (r *invocation[State, In, Out]) finish(result Result[Out], err error, retur
 		if ending != nil {
 			ending = fmt.Errorf("end of the invocation: %w", ending)
 		}
-		r.conclude(result, errors.Join(err, ending))
+		r.makeOutput(result, errors.Join(err, ending))
 	}()
 	ending = r.saveLast(last, returned)
 }
@@ -213,23 +213,23 @@ func (r *invocation[State, In, Out]) saveLast(last moment, returned bool) error 
 		r.recorder.handleEvent(r.ctx, last) // the summary has its error
 		return nil
 	}
-	_, err := r.sess.write(r.ctx, nil)
+	_, err := r.sess.writeStore(r.ctx, nil)
 	return err
 }
 
-// conclude makes the output. err is any error other than the errors of events.
-func (r *invocation[State, In, Out]) conclude(result Result[Out], err error) {
+// makeOutput makes the output. err is any error other than the errors of events.
+func (r *invocation[State, In, Out]) makeOutput(result Result[Out], err error) {
 	if err != nil {
 		err = fmt.Errorf("agent %q: session %.80q: %w", r.agent.name, r.sess.id, err)
 	}
 	ids, eventErr := r.recorder.summary()
-	r.state = r.sess.end().state
+	r.state = r.sess.endSession().state
 	r.output = Output[State, Out]{
 		SessionID: r.sess.id, Output: result.Output, SnapshotIDs: ids,
 		Artifacts: append(r.responder.sentArtifacts(), result.Artifacts...),
 	}
 	r.err = errors.Join(err, eventErr)
-	r.recorder.spans.end(err, r.err)
+	r.recorder.spans.endSpans(err, r.err)
 	close(r.done)
-	r.stream.end()
+	r.stream.endStream()
 }

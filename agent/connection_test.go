@@ -316,7 +316,7 @@ func TestRule06_indexGoesOnFromTheTarget(t *testing.T) {
 		db := fake.New()
 		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
-		c := open(t, a, snapshot(ids[1]))
+		c := open(t, a, seedSnapshot(ids[1]))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			if last := sess.LastSnapshot(); last.ID != ids[1] || last.Index != 1 || last.Orphaned || sess.TurnIndex() != 2 {
 				t.Errorf("it goes on from %+v in turn %d", last, sess.TurnIndex())

@@ -33,7 +33,7 @@ const maxDepth = 10000
 func deepCopy[T any](v T, text []byte) (T, error) {
 	own := v
 	var c copier
-	if c.detach(reflect.ValueOf(&own).Elem()); !c.tooDeep {
+	if c.detachReferences(reflect.ValueOf(&own).Elem()); !c.tooDeep {
 		return own, nil
 	}
 	var read T
@@ -95,7 +95,7 @@ func shapeOfStruct(t reflect.Type) shape {
 		f := t.Field(i)
 		switch {
 		case shapeOf(f.Type).leaf:
-		case f.Tag.Get("json") == "-", !f.IsExported() && !promotes(f):
+		case f.Tag.Get("json") == "-", !f.IsExported() && !promotesFields(f):
 			hidden = true
 		default:
 			s.fields = append(s.fields, i)
@@ -108,9 +108,9 @@ func shapeOfStruct(t reflect.Type) shape {
 	return s
 }
 
-// promotes says that a field is not exported but the fields in it may be. One
+// promotesFields says that a field is not exported but the fields in it may be. One
 // that its own JSON copies is out of the reach of reflection.
-func promotes(f reflect.StructField) bool {
+func promotesFields(f reflect.StructField) bool {
 	return f.Anonymous && f.Type.Kind() == reflect.Struct && !shapeOf(f.Type).codec
 }
 
@@ -121,16 +121,16 @@ func writesItself(t reflect.Type) bool {
 		p.Implements(textWriterType) && p.Implements(textReaderType)
 }
 
-// detach makes the references in v, which can be set and has been assigned
+// detachReferences makes the references in v, which can be set and has been assigned
 // from another value, lead to copies.
-func (c *copier) detach(v reflect.Value) {
+func (c *copier) detachReferences(v reflect.Value) {
 	s := shapeOf(v.Type())
 	c.tooDeep = c.tooDeep || c.depth > maxDepth
 	if s.leaf || c.tooDeep {
 		return
 	}
 	if s.codec {
-		recode(v)
+		recodeJSON(v)
 		return
 	}
 	c.depth++
@@ -139,7 +139,7 @@ func (c *copier) detach(v reflect.Value) {
 		if !v.IsNil() {
 			own := reflect.New(v.Type().Elem())
 			own.Elem().Set(v.Elem())
-			c.detach(own.Elem())
+			c.detachReferences(own.Elem())
 			v.Set(own)
 		}
 	case reflect.Interface:
@@ -161,7 +161,7 @@ func (c *copier) detach(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for _, i := range s.fields {
-			c.detach(v.Field(i))
+			c.detachReferences(v.Field(i))
 		}
 	}
 	c.depth--
@@ -171,7 +171,7 @@ func (c *copier) detach(v reflect.Value) {
 func (c *copier) detachedCopy(v reflect.Value) reflect.Value {
 	own := reflect.New(v.Type()).Elem()
 	own.Set(v)
-	c.detach(own)
+	c.detachReferences(own)
 	return own
 }
 
@@ -180,7 +180,7 @@ func (c *copier) detachElements(v reflect.Value) {
 		return
 	}
 	for i := range v.Len() {
-		c.detach(v.Index(i))
+		c.detachReferences(v.Index(i))
 	}
 }
 
@@ -192,15 +192,15 @@ func (c *copier) detachedMap(v reflect.Value) reflect.Value {
 	for entries := v.MapRange(); entries.Next(); {
 		key.SetIterKey(entries)
 		element.SetIterValue(entries)
-		c.detach(element)
+		c.detachReferences(element)
 		own.SetMapIndex(key, element)
 	}
 	return own
 }
 
-// recode copies a struct through its own JSON. Where that fails, as it would
+// recodeJSON copies a struct through its own JSON. Where that fails, as it would
 // when the session is loaded, the struct stays shared.
-func recode(v reflect.Value) {
+func recodeJSON(v reflect.Value) {
 	text, err := json.Marshal(v.Addr().Interface())
 	if err != nil {
 		return

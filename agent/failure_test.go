@@ -374,7 +374,7 @@ func TestFailure_contextBefore(t *testing.T) {
 				t.Errorf("%v, %v", conn, err)
 			}
 		}
-		if conn, err := define(t, typedOn(db), always()).StreamBidi(ctx, snapshot(ids[0])); conn != nil || !errors.Is(err, context.Canceled) {
+		if conn, err := define(t, typedOn(db), always()).StreamBidi(ctx, seedSnapshot(ids[0])); conn != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, %v", conn, err)
 		}
 		wantLine(t, db, "s", "a0 b1*")

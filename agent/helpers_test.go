@@ -75,8 +75,8 @@ func onTurns() agent.SnapshotCallback[chat] {
 	return agent.SnapshotOn[chat](model.SnapshotEventTurnEnd)
 }
 
-func session(id string) agent.BidiOption[chat]  { return agent.WithSessionID[chat](id) }
-func snapshot(id string) agent.BidiOption[chat] { return agent.WithSnapshotID[chat](id) }
+func session(id string) agent.BidiOption[chat]      { return agent.WithSessionID[chat](id) }
+func seedSnapshot(id string) agent.BidiOption[chat] { return agent.WithSnapshotID[chat](id) }
 
 // client is one connection and what came of it.
 type client struct {

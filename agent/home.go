@@ -36,9 +36,9 @@ func newHome[S any](s model.Store[S]) *home[S] {
 	return h
 }
 
-// load returns where a session stands and its revision; a record without a state
+// loadRecord returns where a session stands and its revision; a record without a state
 // is that of a session that does not exist yet.
-func (h *home[S]) load(ctx context.Context, id string) (record[S], typed.Revision, error) {
+func (h *home[S]) loadRecord(ctx context.Context, id string) (record[S], typed.Revision, error) {
 	var r record[S]
 	var at typed.Revision
 	var err error
@@ -88,7 +88,7 @@ func readRecord[S any](data *model.Data[json.RawMessage]) (r record[S], err erro
 		return record[S]{}, err
 	}
 	if last := data.LastSnapshot; last != nil {
-		r.last = &capture[S]{header(last), r.state}
+		r.last = &capture[S]{activeHeader(last), r.state}
 		if string(last.State) != string(data.State) {
 			if r.last.state, err = readValue[S](last.State); err != nil {
 				return record[S]{}, fmt.Errorf("last snapshot %.80q: %w", last.ID, err)
@@ -107,18 +107,18 @@ func takeRecord[S any](data *model.Data[S]) record[S] {
 }
 
 func takeCapture[S any](s *model.Snapshot[S]) *capture[S] {
-	return &capture[S]{header(s), newValue(s.State)}
+	return &capture[S]{activeHeader(s), newValue(s.State)}
 }
 
-// commit writes where a session stands, if it still is at that revision, and
+// commitRecord writes where a session stands, if it still is at that revision, and
 // returns the new one. kept says that the last snapshot is in the store, which it
 // may be even if the rest failed.
-func (h *home[S]) commit(ctx context.Context, id string, r record[S], at typed.Revision) (now typed.Revision, kept bool, err error) {
+func (h *home[S]) commitRecord(ctx context.Context, id string, r record[S], at typed.Revision) (now typed.Revision, kept bool, err error) {
 	if h.raw != nil {
-		now, err = h.raw.Commit(ctx, data(id, r, func(v *value[S]) json.RawMessage { return v.text }), at)
+		now, err = h.raw.Commit(ctx, storeData(id, r, func(v *value[S]) json.RawMessage { return v.text }), at)
 		return now, err == nil, err
 	}
-	d := data(id, r, (*value[S]).copy)
+	d := storeData(id, r, (*value[S]).copyState)
 	if d.LastSnapshot != nil {
 		if err := h.store.SaveSnapshot(ctx, d.LastSnapshot); err != nil {
 			return at, false, err
@@ -127,35 +127,35 @@ func (h *home[S]) commit(ctx context.Context, id string, r record[S], at typed.R
 	return at, true, h.store.Save(ctx, id, d)
 }
 
-// data returns a record as stores take it, its states as they want them.
-func data[S, T any](id string, r record[S], state func(*value[S]) T) *model.Data[T] {
+// storeData returns a record as stores take it, its states as they want them.
+func storeData[S, T any](id string, r record[S], state func(*value[S]) T) *model.Data[T] {
 	d := &model.Data[T]{ID: id, State: state(r.state), TurnIndex: r.turn}
 	if r.last != nil {
-		d.LastSnapshot = snapshot(r.last.Header, state(r.last.state))
+		d.LastSnapshot = seedSnapshot(r.last.Header, state(r.last.state))
 	}
 	return d
 }
 
-// snapshot returns the seed's snapshot for a header and a state.
-func snapshot[T any](h model.Header, state T) *model.Snapshot[T] {
+// seedSnapshot returns the seed's snapshot for a header and a state.
+func seedSnapshot[T any](h model.Header, state T) *model.Snapshot[T] {
 	return &model.Snapshot[T]{
 		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: h.CreatedAt, State: state,
 		Index: h.Index, TurnIndex: h.TurnIndex, Event: h.Event,
 	}
 }
 
-// header returns the header of a snapshot on the active path.
-func header[T any](s *model.Snapshot[T]) model.Header {
+// activeHeader returns the header of a snapshot on the active path.
+func activeHeader[T any](s *model.Snapshot[T]) model.Header {
 	return model.Header{
 		ID: s.ID, ParentID: s.ParentID, SessionID: s.SessionID, CreatedAt: s.CreatedAt,
 		Index: s.Index, TurnIndex: s.TurnIndex, Event: s.Event,
 	}
 }
 
-// restore puts the session of a snapshot back to it and returns the session's id.
+// restoreSession puts the session of a snapshot back to it and returns the session's id.
 // session is the id that it has to have, nil for any.
-func (h *home[S]) restore(ctx context.Context, id string, session *string) (string, error) {
-	target, err := h.find(ctx, id, session)
+func (h *home[S]) restoreSession(ctx context.Context, id string, session *string) (string, error) {
+	target, err := h.findSnapshot(ctx, id, session)
 	if err != nil {
 		return "", err
 	}
@@ -170,8 +170,8 @@ func (h *home[S]) restore(ctx context.Context, id string, session *string) (stri
 	return target.SessionID, err
 }
 
-// find returns the snapshot of that id, in the session if one is named.
-func (h *home[S]) find(ctx context.Context, id string, session *string) (*model.Snapshot[S], error) {
+// findSnapshot returns the snapshot of that id, in the session if one is named.
+func (h *home[S]) findSnapshot(ctx context.Context, id string, session *string) (*model.Snapshot[S], error) {
 	if scoped, ok := h.store.(typed.Scoped[S]); ok && session != nil {
 		if s, err := scoped.GetSnapshotIn(ctx, *session, id); s != nil || err != nil {
 			return s, err

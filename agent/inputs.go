@@ -42,7 +42,7 @@ func (p *inputs[In]) handOn(ctx context.Context, to chan<- In) {
 	for {
 		select {
 		case in := <-p.sent:
-			if !p.offer(ctx, in, to) {
+			if !p.offerInput(ctx, in, to) {
 				return
 			}
 		case p.count <- p.taken:
@@ -57,8 +57,8 @@ func (p *inputs[In]) handOn(ctx context.Context, to chan<- In) {
 	}
 }
 
-// offer waits until the function takes an input; it reports whether it did.
-func (p *inputs[In]) offer(ctx context.Context, in input[In], to chan<- In) bool {
+// offerInput waits until the function takes an input; it reports whether it did.
+func (p *inputs[In]) offerInput(ctx context.Context, in input[In], to chan<- In) bool {
 	for {
 		select {
 		case to <- in.value:
@@ -76,11 +76,11 @@ func (p *inputs[In]) offer(ctx context.Context, in input[In], to chan<- In) bool
 	}
 }
 
-// send hands the function an input and waits until it has taken it. The errors
+// sendInput hands the function an input and waits until it has taken it. The errors
 // are ErrClosed, ErrEnded and that of ctx.
-func (p *inputs[In]) send(ctx context.Context, value In) error {
+func (p *inputs[In]) sendInput(ctx context.Context, value In) error {
 	in := input[In]{value, make(chan struct{})}
-	if err := p.refusal(ctx); err != nil {
+	if err := p.refusalError(ctx); err != nil {
 		return err
 	}
 	select {
@@ -88,7 +88,7 @@ func (p *inputs[In]) send(ctx context.Context, value In) error {
 	case <-p.closing:
 		return ErrClosed
 	case <-p.done:
-		return p.refusal(ctx)
+		return p.refusalError(ctx)
 	}
 	select {
 	case <-in.taken:
@@ -99,12 +99,12 @@ func (p *inputs[In]) send(ctx context.Context, value In) error {
 	case <-in.taken:
 		return nil
 	default:
-		return p.refusal(ctx)
+		return p.refusalError(ctx)
 	}
 }
 
-// refusal says why no input is taken any more, nil if it still is.
-func (p *inputs[In]) refusal(ctx context.Context) error {
+// refusalError says why no input is taken any more, nil if it still is.
+func (p *inputs[In]) refusalError(ctx context.Context) error {
 	select {
 	case <-p.returned:
 		return ErrEnded
@@ -118,8 +118,8 @@ func (p *inputs[In]) refusal(ctx context.Context) error {
 	}
 }
 
-// number returns how many inputs the function has taken.
-func (p *inputs[In]) number() int {
+// countTaken returns how many inputs the function has taken.
+func (p *inputs[In]) countTaken() int {
 	select {
 	case n := <-p.count:
 		return n

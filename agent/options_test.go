@@ -51,13 +51,13 @@ func TestStreamBidi_validation(t *testing.T) {
 			options []agent.BidiOption[chat]
 			want    error
 		}{
-			"WithSnapshotID and WithInit":                 {kept, []agent.BidiOption[chat]{snapshot(a), started}, agent.ErrInitWithSnapshot},
-			"WithSnapshotID and WithInit, no store":       {bare, []agent.BidiOption[chat]{snapshot(a), started}, agent.ErrInitWithSnapshot},
-			"WithSnapshotID and WithSessionID mismatched": {kept, []agent.BidiOption[chat]{snapshot(b), session("s")}, agent.ErrSessionMismatch},
-			"WithSnapshotID, no store":                    {bare, []agent.BidiOption[chat]{snapshot(a)}, agent.ErrNoStore},
-			"WithSnapshotID of nothing":                   {kept, []agent.BidiOption[chat]{snapshot(idOf("none"))}, model.ErrNoSnapshot},
-			"WithSnapshotID of nothing in a session":      {kept, []agent.BidiOption[chat]{snapshot(idOf("none")), session("s")}, model.ErrNoSnapshot},
-			"WithSnapshotID empty":                        {kept, []agent.BidiOption[chat]{snapshot("")}, agent.ErrEmptyID},
+			"WithSnapshotID and WithInit":                 {kept, []agent.BidiOption[chat]{seedSnapshot(a), started}, agent.ErrInitWithSnapshot},
+			"WithSnapshotID and WithInit, no store":       {bare, []agent.BidiOption[chat]{seedSnapshot(a), started}, agent.ErrInitWithSnapshot},
+			"WithSnapshotID and WithSessionID mismatched": {kept, []agent.BidiOption[chat]{seedSnapshot(b), session("s")}, agent.ErrSessionMismatch},
+			"WithSnapshotID, no store":                    {bare, []agent.BidiOption[chat]{seedSnapshot(a)}, agent.ErrNoStore},
+			"WithSnapshotID of nothing":                   {kept, []agent.BidiOption[chat]{seedSnapshot(idOf("none"))}, model.ErrNoSnapshot},
+			"WithSnapshotID of nothing in a session":      {kept, []agent.BidiOption[chat]{seedSnapshot(idOf("none")), session("s")}, model.ErrNoSnapshot},
+			"WithSnapshotID empty":                        {kept, []agent.BidiOption[chat]{seedSnapshot("")}, agent.ErrEmptyID},
 			"WithSessionID empty":                         {kept, []agent.BidiOption[chat]{session("")}, agent.ErrEmptyID},
 		} {
 			conn, err := c.agent.StreamBidi(t.Context(), c.options...)
@@ -73,7 +73,7 @@ func TestStreamBidi_validation(t *testing.T) {
 		wantLine(t, db, "s", "a0 b1*")
 		wantLine(t, db, "other", "c0*")
 		// Matching is redundant, and allowed.
-		if out := open(t, kept, snapshot(a), session("s")).end(); out.SessionID != "s" || out.State.Words != "a" {
+		if out := open(t, kept, seedSnapshot(a), session("s")).end(); out.SessionID != "s" || out.State.Words != "a" {
 			t.Errorf("%+v", out)
 		}
 		wantLine(t, db, "s", "a0* b1-")
@@ -190,7 +190,7 @@ func TestStreamBidi_restoreThatFails(t *testing.T) {
 		a := define(t, s, onTurns())
 		ids := record(t, a, "s", "a", "b")
 		s.fail = true
-		if conn, err := a.StreamBidi(t.Context(), snapshot(ids[0])); conn != nil || !errors.Is(err, errDisk) || !strings.Contains(err.Error(), ids[0]) {
+		if conn, err := a.StreamBidi(t.Context(), seedSnapshot(ids[0])); conn != nil || !errors.Is(err, errDisk) || !strings.Contains(err.Error(), ids[0]) {
 			t.Errorf("%v, %v", conn, err)
 		}
 	})

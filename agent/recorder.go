@@ -59,26 +59,26 @@ type moment struct {
 // to, and in any case brings the store up to date. The error is an *EventError
 // or ErrEnded.
 func (r *recorder[S]) handleEvent(ctx context.Context, m moment) error {
-	err := r.enter(ctx)
+	err := r.enterEvent(ctx)
 	if err == nil {
 		defer func() { <-r.event }()
 	}
-	now, ended := r.sess.look()
+	now, ended := r.sess.lookAt()
 	if ended {
 		return fmt.Errorf("agent %q: %s in session %.80q: %w", r.agent, m.event, r.sess.id, ErrEnded)
 	}
 	if m.inTurn {
 		r.spans.beginTurn()
 	}
-	h := r.header(now, m)
+	h := r.newHeader(now, m)
 	if err == nil {
-		err = r.record(r.spans.inTurn(ctx, m), now, h, m)
+		err = r.recordEvent(r.spans.inTurn(ctx, m), now, h, m)
 	} else if m.over {
 		r.sess.endTurn(h.TurnIndex)
 	}
 	if err != nil {
 		err = &EventError{Agent: r.agent, Session: r.sess.id, Event: m.event, Index: h.Index, TurnIndex: h.TurnIndex, Err: err}
-		r.note(err)
+		r.noteError(err)
 	}
 	if m.event == model.SnapshotEventTurnEnd {
 		r.spans.endTurn(err)
@@ -86,7 +86,7 @@ func (r *recorder[S]) handleEvent(ctx context.Context, m moment) error {
 	return err
 }
 
-func (r *recorder[S]) enter(ctx context.Context) error {
+func (r *recorder[S]) enterEvent(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -98,11 +98,11 @@ func (r *recorder[S]) enter(ctx context.Context) error {
 	}
 }
 
-// header returns the header that a snapshot of this moment would have, but for its
+// newHeader returns the header that a snapshot of this moment would have, but for its
 // id and time. Its turn follows rule 7 of the design: the turn of the session. At
 // the end of the invocation it is the last turn that has ended, unless the function
 // returns in the middle of a turn.
-func (r *recorder[S]) header(now record[S], m moment) model.Header {
+func (r *recorder[S]) newHeader(now record[S], m moment) model.Header {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := model.Header{SessionID: r.sess.id, Event: m.event, TurnIndex: now.turn}
@@ -116,10 +116,10 @@ func (r *recorder[S]) header(now record[S], m moment) model.Header {
 	return h
 }
 
-// record asks the callback, and writes where the session stands with or without
+// recordEvent asks the callback, and writes where the session stands with or without
 // a snapshot.
-func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header, m moment) error {
-	wanted, err := r.ask(ctx, now, h)
+func (r *recorder[S]) recordEvent(ctx context.Context, now record[S], h model.Header, m moment) error {
+	wanted, err := r.askCallback(ctx, now, h)
 	if m.over || wanted && m.event.EndsTurn() {
 		r.sess.endTurn(h.TurnIndex)
 	}
@@ -128,19 +128,19 @@ func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header,
 		if now.state.err != nil {
 			return now.state.err // there is nothing to write
 		}
-		h.ID, h.CreatedAt = now.state.id(), r.time(now)
+		h.ID, h.CreatedAt = now.state.id(), r.snapshotTime(now)
 		c = &capture[S]{h, now.state}
 	}
-	kept, writeErr := r.sess.write(ctx, c)
+	kept, writeErr := r.sess.writeStore(ctx, c)
 	if kept && c != nil {
 		r.noteCapture(ctx, h)
 	}
 	return errors.Join(err, writeErr)
 }
 
-// time returns the time of a snapshot. Where the clock is too coarse to tell it
+// snapshotTime returns the time of a snapshot. Where the clock is too coarse to tell it
 // from the one before, it is a nanosecond later, so that they have an order.
-func (r *recorder[S]) time(now record[S]) time.Time {
+func (r *recorder[S]) snapshotTime(now record[S]) time.Time {
 	at := r.clock().UTC().Round(0)
 	if now.last == nil {
 		return at
@@ -151,15 +151,15 @@ func (r *recorder[S]) time(now record[S]) time.Time {
 	return at
 }
 
-// ask returns the callback's answer; a panic of it is a *PanicError. What it does
+// askCallback returns the callback's answer; a panic of it is a *PanicError. What it does
 // itself is no event: the context that it gets triggers nothing.
-func (r *recorder[S]) ask(ctx context.Context, now record[S], h model.Header) (wanted bool, err error) {
+func (r *recorder[S]) askCallback(ctx context.Context, now record[S], h model.Header) (wanted bool, err error) {
 	if r.callback == nil {
 		return false, nil
 	}
-	snap := &SnapshotContext[S]{Event: h.Event, State: now.state.copy(), Index: h.Index, TurnIndex: h.TurnIndex}
+	snap := &SnapshotContext[S]{Event: h.Event, State: now.state.copyState(), Index: h.Index, TurnIndex: h.TurnIndex}
 	if now.last != nil {
-		prev := now.last.state.copy()
+		prev := now.last.state.copyState()
 		snap.PrevState = &prev
 		snap.changed = func() bool { return now.state.err != nil || now.state.id() != now.last.ID }
 	}
@@ -176,10 +176,10 @@ func (r *recorder[S]) noteCapture(ctx context.Context, h model.Header) {
 	r.mu.Lock()
 	r.ids = append(r.ids, h.ID)
 	r.mu.Unlock()
-	r.spans.mark(ctx, h.ID, h.Event)
+	r.spans.markSpans(ctx, h.ID, h.Event)
 }
 
-func (r *recorder[S]) note(err error) {
+func (r *recorder[S]) noteError(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.errs) < maxErrors {

@@ -54,23 +54,23 @@ type capture[S any] struct {
 func (s *Session[S]) ID() string { return s.id }
 
 // State returns the state.
-func (s *Session[S]) State() S { return s.view().state.copy() }
+func (s *Session[S]) State() S { return s.viewRecord().state.copyState() }
 
 // LastSnapshot returns the last snapshot on the active path, or nil if the path has
 // no snapshot.
 func (s *Session[S]) LastSnapshot() *model.Snapshot[S] {
-	last := s.view().last
+	last := s.viewRecord().last
 	if last == nil {
 		return nil
 	}
-	return snapshot(last.Header, last.state.copy())
+	return seedSnapshot(last.Header, last.state.copyState())
 }
 
 // TurnIndex returns the number of the turn that the session is in, which is how
 // many turns have ended.
-func (s *Session[S]) TurnIndex() int { return s.view().turn }
+func (s *Session[S]) TurnIndex() int { return s.viewRecord().turn }
 
-func (s *Session[S]) view() record[S] {
+func (s *Session[S]) viewRecord() record[S] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
@@ -83,9 +83,9 @@ func (s *Session[S]) view() record[S] {
 func (s *Session[S]) UpdateState(ctx context.Context, state S) error {
 	v := newValue(state)
 	s.changing.Lock()
-	err := s.set(v)
+	err := s.setState(v)
 	s.changing.Unlock()
-	return s.settle(ctx, v, err)
+	return s.saveRecord(ctx, v, err)
 }
 
 // ChangeState changes the state in place and saves the session's record, with
@@ -94,11 +94,11 @@ func (s *Session[S]) UpdateState(ctx context.Context, state S) error {
 // trigger a snapshot. Where it returns an error, that is the error, and the state
 // stays as it was.
 func (s *Session[S]) ChangeState(ctx context.Context, change func(*S) error) error {
-	v, err := s.change(change)
-	return s.settle(ctx, v, err)
+	v, err := s.changeState(change)
+	return s.saveRecord(ctx, v, err)
 }
 
-func (s *Session[S]) change(change func(*S) error) (*value[S], error) {
+func (s *Session[S]) changeState(change func(*S) error) (*value[S], error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	state := s.State()
@@ -106,10 +106,10 @@ func (s *Session[S]) change(change func(*S) error) (*value[S], error) {
 		return nil, err
 	}
 	v := newValue(state)
-	return v, s.set(v)
+	return v, s.setState(v)
 }
 
-func (s *Session[S]) set(v *value[S]) error {
+func (s *Session[S]) setState(v *value[S]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
@@ -119,13 +119,13 @@ func (s *Session[S]) set(v *value[S]) error {
 	return nil
 }
 
-// settle saves the record with a state that was set, unless that failed.
-func (s *Session[S]) settle(ctx context.Context, v *value[S], err error) error {
+// saveRecord saves the record with a state that was set, unless that failed.
+func (s *Session[S]) saveRecord(ctx context.Context, v *value[S], err error) error {
 	if err != nil {
 		return err
 	}
 	if v.err == nil {
-		_, err = s.write(ctx, nil)
+		_, err = s.writeStore(ctx, nil)
 	} else {
 		err = v.err
 	}
@@ -141,7 +141,7 @@ func openSession[S any](ctx context.Context, id string, home *home[S], init *S) 
 	s := &Session[S]{id: id, home: home, writing: make(chan struct{}, 1)}
 	if home != nil {
 		var err error
-		if s.now, s.at, err = home.load(ctx, id); err != nil {
+		if s.now, s.at, err = home.loadRecord(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -162,8 +162,8 @@ func openSession[S any](ctx context.Context, id string, home *home[S], init *S) 
 	return s, nil
 }
 
-// look returns where the session stands and whether its agent has returned.
-func (s *Session[S]) look() (record[S], bool) {
+// lookAt returns where the session stands and whether its agent has returned.
+func (s *Session[S]) lookAt() (record[S], bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now, s.ended
@@ -176,18 +176,18 @@ func (s *Session[S]) endTurn(turn int) {
 	s.now.turn = turn + 1
 }
 
-// end lets nothing more into the session and returns where it stands.
-func (s *Session[S]) end() record[S] {
+// endSession lets nothing more into the session and returns where it stands.
+func (s *Session[S]) endSession() record[S] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
 	return s.now
 }
 
-// write brings the store up to where the session stands, with a snapshot if c
+// writeStore brings the store up to where the session stands, with a snapshot if c
 // is one. kept says that the snapshot is in the store, which it may be even if
 // the rest failed.
-func (s *Session[S]) write(ctx context.Context, c *capture[S]) (kept bool, err error) {
+func (s *Session[S]) writeStore(ctx context.Context, c *capture[S]) (kept bool, err error) {
 	if s.home == nil {
 		return false, nil
 	}
@@ -197,7 +197,7 @@ func (s *Session[S]) write(ctx context.Context, c *capture[S]) (kept bool, err e
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	r := s.view()
+	r := s.viewRecord()
 	if c != nil {
 		r.last = c
 	}
@@ -207,7 +207,7 @@ func (s *Session[S]) write(ctx context.Context, c *capture[S]) (kept bool, err e
 	if r.state.err != nil {
 		return false, r.state.err
 	}
-	at, kept, err := s.home.commit(ctx, s.id, r, s.at)
+	at, kept, err := s.home.commitRecord(ctx, s.id, r, s.at)
 	if kept {
 		s.mu.Lock()
 		s.now.last = r.last

@@ -52,20 +52,20 @@ func (s *spans) beginTurn() {
 func (s *spans) inTurn(ctx context.Context, m moment) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn == nil || m.event == model.SnapshotEventInvocationEnd || !same(trace.SpanFromContext(ctx), s.invocation) {
+	if s.turn == nil || m.event == model.SnapshotEventInvocationEnd || !isSameSpan(trace.SpanFromContext(ctx), s.invocation) {
 		return ctx
 	}
 	return trace.ContextWithSpan(ctx, s.turn)
 }
 
-// mark puts a snapshot on the current span, and on the span of the turn if it is another. The attributes
+// markSpans puts a snapshot on the current span, and on the span of the turn if it is another. The attributes
 // describe the last snapshot on the span; an event for each snapshot keeps the others.
-func (s *spans) mark(ctx context.Context, id string, event model.SnapshotEvent) {
+func (s *spans) markSpans(ctx context.Context, id string, event model.SnapshotEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	current := trace.SpanFromContext(ctx)
 	marked := []trace.Span{current}
-	if s.turn != nil && !same(current, s.turn) {
+	if s.turn != nil && !isSameSpan(current, s.turn) {
 		marked = append(marked, s.turn)
 	}
 	snapshotID := attribute.String("genkit:metadata:snapshotId", id)
@@ -80,22 +80,22 @@ func (s *spans) endTurn(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turn != nil {
-		end(s.turn, err)
+		endSpan(s.turn, err)
 		s.turn = nil
 	}
 }
 
-// end ends the span of the invocation with err, and that of a turn that is not over with inTurn.
+// endSpans ends the span of the invocation with err, and that of a turn that is not over with inTurn.
 // Both errors may be nil.
-func (s *spans) end(inTurn, err error) {
+func (s *spans) endSpans(inTurn, err error) {
 	s.endTurn(inTurn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	end(s.invocation, err)
+	endSpan(s.invocation, err)
 }
 
-func end(span trace.Span, err error) {
+func endSpan(span trace.Span, err error) {
 	if err != nil {
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())
@@ -103,5 +103,5 @@ func end(span trace.Span, err error) {
 	span.End()
 }
 
-// same reports whether two spans have one id. Spans need not be comparable.
-func same(a, b trace.Span) bool { return a.SpanContext().SpanID() == b.SpanContext().SpanID() }
+// isSameSpan reports whether two spans have one id. Spans need not be comparable.
+func isSameSpan(a, b trace.Span) bool { return a.SpanContext().SpanID() == b.SpanContext().SpanID() }

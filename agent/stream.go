@@ -24,8 +24,8 @@ func newStream[Out any]() *stream[Out] {
 	return s
 }
 
-// put adds an item; after the end it adds nothing.
-func (s *stream[Out]) put(i item[Out]) {
+// putItem adds an item; after the end it adds nothing.
+func (s *stream[Out]) putItem(i item[Out]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
@@ -34,17 +34,17 @@ func (s *stream[Out]) put(i item[Out]) {
 	}
 }
 
-// end says that nothing more comes.
-func (s *stream[Out]) end() {
+// endStream says that nothing more comes.
+func (s *stream[Out]) endStream() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
 	s.more.Broadcast()
 }
 
-// next takes the first item, waiting for it. It returns false if the stream is empty
+// takeItem takes the first item, waiting for it. It returns false if the stream is empty
 // and has ended.
-func (s *stream[Out]) next() (i item[Out], ok bool) {
+func (s *stream[Out]) takeItem() (i item[Out], ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.items) == 0 {

@@ -49,11 +49,11 @@ func TestTrap02_sameStateInTwoSessions(t *testing.T) {
 		a := define(t, typedOn(db), onTurns())
 		record(t, a, "one", "a", "b")
 		record(t, a, "two", "a", "c")
-		_, err := a.StreamBidi(t.Context(), snapshot(idOf("a")))
+		_, err := a.StreamBidi(t.Context(), seedSnapshot(idOf("a")))
 		if ambiguous, ok := errors.AsType[*model.AmbiguousError](err); !ok || !slices.Equal(ambiguous.Candidates, []string{"one", "two"}) {
 			t.Fatalf("an id that two sessions hold: %v", err)
 		}
-		c := open(t, a, snapshot(idOf("a")), session("two"))
+		c := open(t, a, seedSnapshot(idOf("a")), session("two"))
 		c.turns("d")
 		if out := c.end(); out.SessionID != "two" {
 			t.Errorf("it went on in %q", out.SessionID)
@@ -68,7 +68,7 @@ func TestTrap03_savingAnOrphanedState(t *testing.T) {
 		db := fake.New()
 		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
-		c := open(t, a, snapshot(ids[0]))
+		c := open(t, a, seedSnapshot(ids[0]))
 		c.turns("b")
 		wantIDs(t, c.end().SnapshotIDs, "b")
 		wantLine(t, db, "s", "a0 b1- c2- b1*")
@@ -91,10 +91,10 @@ func TestTrap04_restoringToAnOrphanedSnapshot(t *testing.T) {
 				db := fake.New()
 				a := define(t, wrap(typedOn(db)), onTurns())
 				ids := record(t, a, "s", "a", "b", "c", "d")
-				c := open(t, a, snapshot(ids[0]))
+				c := open(t, a, seedSnapshot(ids[0]))
 				c.turns("x", "y")
 				c.end()
-				c = open(t, a, snapshot(ids[2]))
+				c = open(t, a, seedSnapshot(ids[2]))
 				c.turns("z")
 				c.end()
 				// Active by ancestry: a, b and c, and what comes after c.
@@ -136,7 +136,7 @@ func TestTrap04_orphanedLineageThatRunsInACircle(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := open(t, define(t, s, onTurns()), snapshot(idOf("b")))
+		c := open(t, define(t, s, onTurns()), seedSnapshot(idOf("b")))
 		if last := s.last.LastSnapshot; last.ID != idOf("b") || last.Orphaned {
 			t.Errorf("the record goes back to %+v", last)
 		}
@@ -154,7 +154,7 @@ func TestTrap05_indexIsUsedAgain(t *testing.T) {
 		db := fake.New()
 		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
-		c := open(t, a, snapshot(ids[0]))
+		c := open(t, a, seedSnapshot(ids[0]))
 		c.turns("x", "y")
 		c.end()
 		wantLine(t, db, "s", "a0 b1- c2- x1 y2*")
@@ -169,7 +169,7 @@ func TestTrap05_indexIsUsedAgain(t *testing.T) {
 			}
 		}
 		// What is orphaned by index is what came after, not what shares its number.
-		c = open(t, a, snapshot(idOf("x")))
+		c = open(t, a, seedSnapshot(idOf("x")))
 		c.turns("z")
 		c.end()
 		wantLine(t, db, "s", "a0 b1- c2- x1 y2- z2*")
@@ -185,7 +185,7 @@ func TestTrap06_restoreIsOneWrite(t *testing.T) {
 		db := fake.New()
 		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
-		c := open(t, a, snapshot(ids[0]))
+		c := open(t, a, seedSnapshot(ids[0]))
 		failed := errors.New("the model is down")
 		if err := c.do(func(context.Context, testSess, testResp) error { return failed }); !errors.Is(err, failed) {
 			t.Errorf("the stream ended with %v", err)
@@ -378,7 +378,7 @@ func TestTrap12_turnsAreCountedWhenTheyEnd(t *testing.T) {
 			to   string
 			turn int
 		}{{"a", 1}, {"b-tools", 1}, {"b", 2}} {
-			c := open(t, a, snapshot(idOf(back.to)))
+			c := open(t, a, seedSnapshot(idOf(back.to)))
 			c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 				if got := sess.TurnIndex(); got != back.turn {
 					t.Errorf("after a restore to %q the turn is %d, want %d", back.to, got, back.turn)
@@ -533,12 +533,12 @@ func TestTrap15_listsAndLookupsStayInTheirSession(t *testing.T) {
 		// A store that looks an id up by itself gives the wrong session's.
 		for _, s := range []model.Store[chat]{s, plain{s}} {
 			a := define(t, s, onTurns())
-			c := open(t, a, snapshot(idOf("a")), session("two"))
+			c := open(t, a, seedSnapshot(idOf("a")), session("two"))
 			if out := c.end(); out.SessionID != "two" {
 				t.Errorf("it went on in %q", out.SessionID)
 			}
 			for _, id := range []string{"a", "b"} {
-				if _, err := a.StreamBidi(t.Context(), snapshot(idOf(id)), session("three")); !errors.Is(err, agent.ErrSessionMismatch) {
+				if _, err := a.StreamBidi(t.Context(), seedSnapshot(idOf(id)), session("three")); !errors.Is(err, agent.ErrSessionMismatch) {
 					t.Errorf("a snapshot of other sessions: %v", err)
 				}
 			}
@@ -554,7 +554,7 @@ func TestTrap16_orphanedStaysOrphaned(t *testing.T) {
 	}
 	a := define(t, typedOn(db), onTurns())
 	ids := record(t, a, "s", "a", "b")
-	c := open(t, a, snapshot(ids[0]))
+	c := open(t, a, seedSnapshot(ids[0]))
 	c.turns("c")
 	c.end()
 	if err := db.Close(); err != nil {

@@ -51,8 +51,8 @@ func valueWithText[S any](state S, text []byte) *value[S] {
 	return &value[S]{state: state, text: text, id: sync.OnceValue(func() string { return model.SnapshotID(text) })}
 }
 
-// copy returns a copy of the state, which the caller may change.
-func (v *value[S]) copy() S {
+// copyState returns a copy of the state, which the caller may change.
+func (v *value[S]) copyState() S {
 	if v.err == nil {
 		// What could be copied when it came in can be copied again.
 		if own, err := deepCopy(v.state, v.text); err == nil {

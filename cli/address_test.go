@@ -20,7 +20,7 @@ func TestErrors_hideCredentials(t *testing.T) {
 			"undo %", "journal %", "find % .x", "stats %", "convert % s --to sqlite:x.db", "sessions a b % c d", "%", "diverge % % % %",
 		} {
 			words := strings.Fields(strings.ReplaceAll(command, "%", address))
-			_, out, err := start(t, elements([]store.Row{row})).run(t, words...)
+			_, out, err := start(t, sequenceOf([]store.Row{row})).run(t, words...)
 			if all := out + err; strings.Contains(all, "HuNtEr7") {
 				t.Errorf("hindcast %s tells it: %s", command, all)
 			}

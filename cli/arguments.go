@@ -49,11 +49,11 @@ var (
 // itself returns the words where no flag changes them.
 func (w words) itself() words { return w }
 
-// args asks for as many words as can be meant.
-func (w words) args() cobra.PositionalArgs { return argsBetween(w.least, w.all()) }
+// argsCheck asks for as many words as can be meant.
+func (w words) argsCheck() cobra.PositionalArgs { return argsBetween(w.least, w.countAll()) }
 
-// all is the number of words where each is there.
-func (w words) all() int {
+// countAll is the number of words where each is there.
+func (w words) countAll() int {
 	if w.session {
 		return 2 + w.most
 	}
@@ -68,64 +68,64 @@ type subject struct {
 	snapshots        []string
 }
 
-// words returns the words whole.
-func (o *subject) words() []string {
+// allWords returns the words whole.
+func (o *subject) allWords() []string {
 	if o.session == "" {
 		return []string{o.address}
 	}
 	return append([]string{o.address, o.session}, o.snapshots...)
 }
 
-// snapshot returns the first snapshot that is named, the head where none is.
-func (o *subject) snapshot() string {
+// firstSnapshot returns the first snapshot that is named, the head where none is.
+func (o *subject) firstSnapshot() string {
 	if len(o.snapshots) == 0 {
 		return "head"
 	}
 	return o.snapshots[0]
 }
 
-// timeline reads the headers and the labels of the session.
-func (o *subject) timeline(ctx context.Context) (*model.Timeline, error) {
-	return o.app.timeline(ctx, o.store, o.session)
+// readTimeline reads the headers and the labels of the session.
+func (o *subject) readTimeline(ctx context.Context) (*model.Timeline, error) {
+	return o.app.labelledTimeline(ctx, o.store, o.session)
 }
 
-// resolve reads the timeline and finds the visit that a person named.
-func (o *subject) resolve(ctx context.Context, spec string) (t *model.Timeline, n model.Node, err error) {
-	if t, err = o.timeline(ctx); err == nil {
-		n, err = visit(t, spec)
+// resolveVisit reads the timeline and finds the visit that a person named.
+func (o *subject) resolveVisit(ctx context.Context, spec string) (t *model.Timeline, n model.Node, err error) {
+	if t, err = o.readTimeline(ctx); err == nil {
+		n, err = findVisit(t, spec)
 	}
 	return t, n, err
 }
 
-// reads makes a command of c, whose answer about what its words name may be long.
-func (a *App) reads(w words, c *cobra.Command, run about) *cobra.Command {
-	a.takes(w, c)
-	c.RunE = a.reading(a.findSubject(w, run))
+// readingCommand makes a command of c, whose answer about what its words name may be long.
+func (a *App) readingCommand(w words, c *cobra.Command, run about) *cobra.Command {
+	a.fillWords(w, c)
+	c.RunE = a.runReading(a.withSubject(w, run))
 	return c
 }
 
-// answers makes a command of c, whose answer is short.
-func (a *App) answers(w words, c *cobra.Command, run about) *cobra.Command {
-	a.takes(w, c)
-	c.RunE = a.answer(a.findSubject(w, run))
+// answeringCommand makes a command of c, whose answer is short.
+func (a *App) answeringCommand(w words, c *cobra.Command, run about) *cobra.Command {
+	a.fillWords(w, c)
+	c.RunE = a.runAnswer(a.withSubject(w, run))
 	return c
 }
 
 // about is a command that answers about what its words name.
 type about func(ctx context.Context, p *printer, of *subject) error
 
-// takes fills in how many words of a command there may be, and how they are completed.
-func (a *App) takes(w words, c *cobra.Command) {
-	c.Args, c.ValidArgsFunction = w.args(), a.completeSnapshot(w.most)
+// fillWords fills in how many words of a command there may be, and how they are completed.
+func (a *App) fillWords(w words, c *cobra.Command) {
+	c.Args, c.ValidArgsFunction = w.argsCheck(), a.completeSnapshot(w.most)
 	if !w.session {
 		c.ValidArgsFunction = completeStore
 	}
 }
 
-// findSubject makes a command get what its words name.
-func (a *App) findSubject(w words, run about) runner {
+// withSubject returns a runner that finds the subject of a command and calls run with it.
+func (a *App) withSubject(w words, run about) runner {
 	return func(ctx context.Context, p *printer, args []string) error {
-		of, err := a.place(ctx, w, args)
+		of, err := a.findSubject(ctx, w, args)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func noSessionIn(ctx context.Context, s store.Store, address, session string, er
 		return err
 	}
 	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shownAddress(address, s)), err}
-	if near := nearest(session, sessionNames(ctx, s)); near != "" {
+	if near := nearestName(session, sessionNames(ctx, s)); near != "" {
 		return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
 	}
 	return err
@@ -169,9 +169,9 @@ func sessionNames(ctx context.Context, s store.Store) (names []string) {
 	return names
 }
 
-// visit returns the visit that spec means. An error about a spec that means none names
+// findVisit returns the visit that spec means. An error about a spec that means none names
 // the nearest one that means one.
-func visit(t *model.Timeline, spec string) (model.Node, error) {
+func findVisit(t *model.Timeline, spec string) (model.Node, error) {
 	n, err := t.Resolve(spec)
 	if !errors.Is(err, model.ErrNoSnapshot) || len(spec) < len("head") || spec[0] == '#' {
 		return n, err
@@ -188,15 +188,15 @@ func visit(t *model.Timeline, spec string) (model.Node, error) {
 		id := t.Header(model.Node(i)).ID
 		names = append(names, id[:min(len(spec), len(id))])
 	}
-	if near := nearest(spec, names); near != "" {
+	if near := nearestName(spec, names); near != "" {
 		return n, &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
 	}
 	return n, err
 }
 
-// nearest returns the name that begins with a word or is most like it, "" where none
+// nearestName returns the name that begins with a word or is most like it, "" where none
 // is, or where the word is empty.
-func nearest(word string, names []string) (near string) {
+func nearestName(word string, names []string) (near string) {
 	if word == "" {
 		return ""
 	}
@@ -205,7 +205,7 @@ func nearest(word string, names []string) (near string) {
 		if strings.HasPrefix(name, word) {
 			return name
 		}
-		if far := distance(word, name, least); far < least {
+		if far := editDistance(word, name, least); far < least {
 			near, least = name, far
 		}
 	}
@@ -215,9 +215,9 @@ func nearest(word string, names []string) (near string) {
 // longestName bounds the names that are compared by their characters, in bytes.
 const longestName = 200
 
-// distance counts the characters that must be put in, taken out or changed to make
+// editDistance counts the characters that must be put in, taken out or changed to make
 // a word of another; most where it is more.
-func distance(a, b string, most int) int {
+func editDistance(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most || len(a) > longestName {
 		return most
 	}
@@ -239,13 +239,13 @@ func distance(a, b string, most int) int {
 	return row[len(b)]
 }
 
-// place finds what the words of a command name. The caller closes the store.
-func (a *App) place(ctx context.Context, w words, args []string) (*subject, error) {
-	address, rest, err := a.storeOf(ctx, args, len(args) >= w.all())
+// findSubject finds what the words of a command name. The caller closes the store.
+func (a *App) findSubject(ctx context.Context, w words, args []string) (*subject, error) {
+	address, rest, err := a.storeOf(ctx, args, len(args) >= w.countAll())
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.open(ctx, address)
+	s, err := a.openStore(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func (a *App) defaultStore(ctx context.Context, args []string) (string, error) {
 			given = fmt.Sprintf(" (no such file: %s)", args[0])
 		}
 		return "", &advisedError{
-			fmt.Errorf("STORE is not given%s, and %d stores are found:%s", given, len(found), lines(found)),
+			fmt.Errorf("STORE is not given%s, and %d stores are found:%s", given, len(found), storeLines(found)),
 			"Name one of them, or set " + storeVariable + ".",
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"hindcast/query"
 )
 
-// bisect is `hindcast bisect`.
-func (a *App) bisect() *cobra.Command {
+// bisectCommand is `hindcast bisect`.
+func (a *App) bisectCommand() *cobra.Command {
 	var within time.Duration
 	var good, bad, expr string
 	cmd := &cobra.Command{
@@ -52,7 +52,7 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				args, command = args[:dash], args[dash:]
 			}
-			if err := oneSession.args()(cmd, args); err != nil {
+			if err := oneSession.argsCheck()(cmd, args); err != nil {
 				return err
 			}
 			if good == "" {
@@ -68,23 +68,23 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 					return &usageError{fmt.Errorf("bisect: %w", err)}
 				}
 			}
-			return a.answer(a.findSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
-				t, err := of.timeline(ctx)
+			return a.runAnswer(a.withSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+				t, err := of.readTimeline(ctx)
 				if err != nil {
 					return err
 				}
 				b := bisection{subject: of, timeline: t, query: query.Open(of.store, t)}
-				if b.good, err = visit(t, good); err != nil {
+				if b.good, err = findVisit(t, good); err != nil {
 					return err
 				}
-				if b.bad, err = visit(t, bad); err != nil {
+				if b.bad, err = findVisit(t, bad); err != nil {
 					return err
 				}
-				b.test = b.running(command)
+				b.test = b.commandTest(command)
 				if x != nil {
 					b.test = b.query.TestOf(x.Within(within))
 				}
-				return raiseLimit("bisect", p.bisect(ctx, &b))
+				return raiseLimit("bisect", p.writeBisect(ctx, &b))
 			}))(cmd, args)
 		},
 	}
@@ -122,8 +122,8 @@ const (
 	stopCode = 128
 )
 
-// running returns the test that runs a command on a state.
-func (b *bisection) running(command []string) query.Test {
+// commandTest returns the test that runs a command on a state.
+func (b *bisection) commandTest(command []string) query.Test {
 	return func(ctx context.Context, n model.Node) (query.Verdict, string, error) {
 		h := b.timeline.Header(n)
 		state, err := b.store.State(ctx, h.Ref())
@@ -146,7 +146,7 @@ func (b *bisection) running(command []string) query.Test {
 			return 0, "", fmt.Errorf("run the test: %w", err)
 		}
 		code := cmd.ProcessState.ExitCode()
-		why, line := fmt.Sprintf("exit %d", code), said.line()
+		why, line := fmt.Sprintf("exit %d", code), said.lastLine()
 		if line != "" {
 			line = ": " + line
 		}
@@ -175,14 +175,14 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// line returns the last line.
-func (t *tail) line() string {
+// lastLine returns the last line.
+func (t *tail) lastLine() string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(*t), "�"))
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// refusal returns an error of a bisection with the snapshots by name.
-func (b *bisection) refusal(err error) error {
+// namedError returns an error of a bisection with the snapshots by name.
+func (b *bisection) namedError(err error) error {
 	good, bad := b.timeline.Name(b.good), b.timeline.Name(b.bad)
 	apart := (*query.NotBehindError)(nil)
 	switch {
@@ -227,14 +227,14 @@ type (
 	}
 )
 
-// bisect writes the steps of a bisection as they come, and what it found.
-func (p *printer) bisect(ctx context.Context, b *bisection) error {
+// writeBisect writes the steps of a bisection as they come, and what it found.
+func (p *printer) writeBisect(ctx context.Context, b *bisection) error {
 	document := bisectJSON{Steps: []testedJSON{}}
-	lines := p.visits(b.timeline)
+	lines := p.newVisits(b.timeline)
 	var end query.Tested
 	for step, err := range b.query.Bisect(ctx, b.good, b.bad, b.test) {
 		if err != nil {
-			return b.refusal(err)
+			return b.namedError(err)
 		}
 		if end = step; p.json {
 			document.Steps = append(document.Steps, testedJSON{headerOf(b.timeline, step.Visit), step.Verdict.String(), step.Why})
@@ -247,34 +247,34 @@ func (p *printer) bisect(ctx context.Context, b *bisection) error {
 	}
 	good, bad := b.timeline.Header(end.Good), b.timeline.Header(end.Bad)
 	sides := sides{side{&good, b.timeline.Name(end.Good)}, side{&bad, b.timeline.Name(end.Bad)}}
-	result, gaps, err := sides.compare(ctx, b.store)
+	result, gaps, err := sides.compareStates(ctx, b.store)
 	if err != nil {
 		return err
 	}
 	if !p.json {
-		p.border(b.timeline, end)
-		p.changes(sides.title(p.glyphs.Arrow), result)
+		p.writeBorder(b.timeline, end)
+		p.writeDiff(sides.titleLine(p.glyphs.Arrow), result)
 		p.leftOut(gaps)
 		return nil
 	}
 	document.LastGood, document.FirstBad = sides.old.name, sides.new.name
-	document.Skipped = names(b.timeline, end.Skipped)
+	document.Skipped = visitNames(b.timeline, end.Skipped)
 	if end.Other != model.NoNode {
 		document.Other = b.timeline.Name(end.Other)
 	}
 	document.Changes = []changeJSON{}
-	for c, err := range changes(result) {
+	for c, err := range yieldChanges(result) {
 		if err != nil {
 			return err
 		}
 		document.Changes = append(document.Changes, c)
 	}
-	return p.document(document)
+	return p.writeDocument(document)
 }
 
 // writeTest writes the line of a step.
 func (v *visits) writeTest(step query.Tested) {
-	v.begin(step.Visit)
+	v.beginLine(step.Visit)
 	colour := map[query.Verdict]string{query.Good: green, query.Bad: red, query.Skipped: faint}[step.Verdict]
 	what := step.Verdict.String()
 	if step.Left > 0 {
@@ -283,22 +283,22 @@ func (v *visits) writeTest(step query.Tested) {
 	if step.Why != "" {
 		what += "  " + printable.String(step.Why)
 	}
-	v.end(colour, what)
+	v.endLine(colour, what)
 }
 
-// border writes between which snapshots the border is.
-func (p *printer) border(t *model.Timeline, end query.Tested) {
+// writeBorder writes between which snapshots the border is.
+func (p *printer) writeBorder(t *model.Timeline, end query.Tested) {
 	if len(end.Skipped) == 0 {
 		fmt.Fprintf(p, "first bad: %s\n", t.Name(end.Bad))
 	} else {
-		fmt.Fprintf(p, "first bad: %s, or one of those that were skipped: %s\n", t.Name(end.Bad), strings.Join(names(t, end.Skipped), ", "))
+		fmt.Fprintf(p, "first bad: %s, or one of those that were skipped: %s\n", t.Name(end.Bad), strings.Join(visitNames(t, end.Skipped), ", "))
 	}
 	if end.Other != model.NoNode {
 		fmt.Fprintf(p, "not the only one: %s has a state that was tested, and is on the wrong side\n", t.Name(end.Other))
 	}
 }
 
-func names(t *model.Timeline, nodes []model.Node) (names []string) {
+func visitNames(t *model.Timeline, nodes []model.Node) (names []string) {
 	for _, n := range nodes {
 		names = append(names, t.Name(n))
 	}

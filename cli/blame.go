@@ -17,8 +17,8 @@ import (
 	"hindcast/store"
 )
 
-// blame is `hindcast blame`.
-func (a *App) blame() *cobra.Command {
+// blameCommand is `hindcast blame`.
+func (a *App) blameCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "blame [STORE] [SESSION] [SNAPSHOT] [PATH]",
 		Short: "show which snapshot last set each value of a state",
@@ -33,14 +33,14 @@ not have the value recorded.`,
 		Example: `  hindcast blame trips.db trip-planner
   hindcast blame trips.db trip-planner '#8' /cart
   hindcast blame trips.db .cart --json | jq '.[] | select(.snapshot.turnIndex == 3).path'`,
-		Args:              argsBetween(0, oneOrHead.all()+1),
+		Args:              argsBetween(0, oneOrHead.countAll()+1),
 		ValidArgsFunction: a.completePath(1),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			var path query.Path
 			text := ""
 			// PATH begins as a file does, but a file is the first word only. The second one
 			// may be a session that begins so.
-			if last := len(args) - 1; last == oneOrHead.all() || last > 0 && args[last] != "" && (args[last][0] == '/' || args[last][0] == '.') {
+			if last := len(args) - 1; last == oneOrHead.countAll() || last > 0 && args[last] != "" && (args[last][0] == '/' || args[last][0] == '.') {
 				var err error
 				if path, err = query.ParsePath(args[last]); err != nil && last > 1 {
 					return &usageError{fmt.Errorf("blame: %w", err)}
@@ -48,12 +48,12 @@ not have the value recorded.`,
 					text, args = args[last], args[:last]
 				}
 			}
-			return a.findSubject(oneOrHead, func(ctx context.Context, p *printer, of *subject) error {
-				t, n, err := of.resolve(ctx, of.snapshot())
+			return a.withSubject(oneOrHead, func(ctx context.Context, p *printer, of *subject) error {
+				t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
 				if err != nil {
 					return err
 				}
-				err = p.blame(ctx, of.store, t, n, path)
+				err = p.answerBlame(ctx, of.store, t, n, path)
 				if errors.Is(err, query.ErrNoValue) {
 					err = &advisedError{
 						fmt.Errorf("blame: there is nothing at %.80q in %s", text, t.Name(n)),
@@ -76,8 +76,8 @@ type blameJSON struct {
 	OrBefore bool        `json:"orBefore,omitempty"`
 }
 
-// blame writes which visit last set each value of a state at a path and below.
-func (p *printer) blame(ctx context.Context, s store.Store, t *model.Timeline, n model.Node, path query.Path) error {
+// answerBlame writes which visit last set each value of a state at a path and below.
+func (p *printer) answerBlame(ctx context.Context, s store.Store, t *model.Timeline, n model.Node, path query.Path) error {
 	var list []query.Blamed
 	for b, err := range query.Open(s, t).Blame(ctx, n, path) {
 		if err != nil {
@@ -98,7 +98,7 @@ func (p *printer) blame(ctx context.Context, s store.Store, t *model.Timeline, n
 		return err
 	}
 	if p.json {
-		return array(p, mapElements(elements(list), func(b query.Blamed) blameJSON { return blamedOf(t, b, tape.Data()) }))
+		return writeArray(p, mapElements(sequenceOf(list), func(b query.Blamed) blameJSON { return blamedOf(t, b, tape.Data()) }))
 	}
 	p.writeBlame(t, list, tape.Data())
 	return nil
@@ -119,12 +119,12 @@ func blamedOf(t *model.Timeline, b query.Blamed, state []byte) blameJSON {
 // writeBlame writes a line for each value that holds no others. A value that holds others gets
 // a line only if something was removed from it since.
 func (p *printer) writeBlame(t *model.Timeline, list []query.Blamed, state []byte) {
-	lines := p.visits(t)
+	lines := p.newVisits(t)
 	for i, b := range list {
 		if b.Holds && !removedFrom(list[i:]) {
 			continue
 		}
-		behind := lines.begin(b.Visit)
+		behind := lines.beginLine(b.Visit)
 		path := printable.String(b.Path)
 		if path == "" {
 			path = "the whole state"
@@ -134,9 +134,9 @@ func (p *printer) writeBlame(t *model.Timeline, list []query.Blamed, state []byt
 		}
 		what := path + "  - something was removed"
 		if !b.Holds {
-			what = path + "  " + p.brief(state[b.Start:b.End], behind+displaywidth.String(path)+2)
+			what = path + "  " + p.briefValue(state[b.Start:b.End], behind+displaywidth.String(path)+2)
 		}
-		lines.end("", what)
+		lines.endLine("", what)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"hindcast/model/printable"
 )
 
-// checkpoint is `hindcast checkpoint`.
-func (a *App) checkpoint() *cobra.Command {
+// checkpointCommand is `hindcast checkpoint`.
+func (a *App) checkpointCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "checkpoint [STORE] [SESSION] SNAPSHOT | FILE",
 		Short: "decode a Strands checkpoint, with the payload that resumes it",
@@ -27,16 +27,16 @@ FILE (- for the standard input) holds what to_dict() gave, or the answer of the
 agent with a "checkpoint" in it; it is refused as the SDK would refuse it.
 
 The last line is the payload that makes the agent go on from there.`,
-		Args:              oneOf.args(),
+		Args:              oneOf.argsCheck(),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			if len(args) == 1 && a.isStore(args[0]) {
 				c, err := a.checkpointInFile(args[0])
-				return p.answer(c, err)
+				return p.writeAnswer(c, err)
 			}
-			err := a.findSubject(oneOf, func(ctx context.Context, p *printer, of *subject) error {
-				c, err := of.checkpoint(ctx)
-				return p.answer(c, err)
+			err := a.withSubject(oneOf, func(ctx context.Context, p *printer, of *subject) error {
+				c, err := of.readCheckpoint(ctx)
+				return p.writeAnswer(c, err)
 			})(ctx, p, args)
 			if len(args) == 1 && errors.Is(err, model.ErrNoSnapshot) {
 				return fmt.Errorf("no such file: %s; and %w", args[0], err)
@@ -46,15 +46,15 @@ The last line is the payload that makes the agent go on from there.`,
 	}
 }
 
-// answer writes a checkpoint.
-func (p *printer) answer(c *checkpointJSON, err error) error {
+// writeAnswer writes a checkpoint.
+func (p *printer) writeAnswer(c *checkpointJSON, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case p.json:
-		return p.document(c)
+		return p.writeDocument(c)
 	}
-	p.checkpoint(c)
+	p.writeCheckpoint(c)
 	return nil
 }
 
@@ -83,9 +83,9 @@ type toolJSON struct {
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// checkpoint returns the checkpoint at the snapshot.
-func (o *subject) checkpoint(ctx context.Context) (*checkpointJSON, error) {
-	t, n, err := o.resolve(ctx, o.snapshot())
+// readCheckpoint returns the checkpoint at the snapshot.
+func (o *subject) readCheckpoint(ctx context.Context) (*checkpointJSON, error) {
+	t, n, err := o.resolveVisit(ctx, o.firstSnapshot())
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func unwrapCheckpoint(data []byte) []byte {
 	return data
 }
 
-func (p *printer) checkpoint(c *checkpointJSON) {
+func (p *printer) writeCheckpoint(c *checkpointJSON) {
 	field := func(name, value string) { fmt.Fprintf(p, "%-9s %s\n", name, printable.String(value)) }
 	if c.Index != nil {
 		field("snapshot", fmt.Sprintf("#%d %s of %s", *c.Index, c.ID, c.Session))

@@ -120,7 +120,7 @@ const anySDK = "any"
 // code: 0 done, 1 failed, 2 wrong usage, 3 the doctor found faults. Whatever
 // went wrong has been written to a.Err.
 func Run(ctx context.Context, a *App, args []string) int {
-	root := a.root()
+	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -135,14 +135,14 @@ func Run(ctx context.Context, a *App, args []string) int {
 	case errors.Is(err, errDiffer):
 		return exitFailed
 	}
-	a.report(command.CommandPath(), err)
+	a.reportError(command.CommandPath(), err)
 	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
 		return exitUsage
 	}
 	return exitFailed
 }
 
-func (a *App) root() *cobra.Command {
+func (a *App) rootCommand() *cobra.Command {
 	version := false
 	root := &cobra.Command{
 		Use:   "hindcast [STORE [SESSION]]",
@@ -184,7 +184,7 @@ lists them.`,
 			if asJSON(cmd) {
 				return usagef("the screen has no --json; the commands have it: see hindcast --help")
 			}
-			return a.screen(cmd, args)
+			return a.showScreen(cmd, args)
 		},
 	}
 	// A flag of its own, because cobra prints a version through a template. A template
@@ -247,10 +247,10 @@ lists them.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.history(), a.blame(), a.finding(), a.bisect(), a.grep(), a.diverge(), a.stats(), a.messages(), a.checkpoint(), a.label(), a.labels(), a.doctor()}},
-		{"Go back", []*cobra.Command{a.restore(), a.fork(), a.edit(), a.run(), a.undo(), a.redo(), a.journal(), a.repair(), a.purge()}},
-		{"Move", []*cobra.Command{a.export(), a.reporting(), a.importing(), a.convert()}},
-		{"Other", []*cobra.Command{a.demo(), a.schema(), a.version()}},
+		{"Look", []*cobra.Command{a.sessionsCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.historyCommand(), a.blameCommand(), a.findCommand(), a.bisectCommand(), a.grepCommand(), a.divergeCommand(), a.statsCommand(), a.messagesCommand(), a.checkpointCommand(), a.labelCommand(), a.labelsCommand(), a.doctorCommand()}},
+		{"Go back", []*cobra.Command{a.restoreCommand(), a.forkCommand(), a.editCommand(), a.runCommand(), a.undoCommand(), a.redoCommand(), a.journalCommand(), a.repairCommand(), a.purgeCommand()}},
+		{"Move", []*cobra.Command{a.exportCommand(), a.reportCommand(), a.importCommand(), a.convertCommand()}},
+		{"Other", []*cobra.Command{a.demoCommand(), a.schemaCommand(), a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -278,16 +278,16 @@ lists them.`,
 	return root
 }
 
-// version is `hindcast version`.
-func (a *App) version() *cobra.Command {
+// versionCommand is `hindcast version`.
+func (a *App) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "version",
 		Short:             "print the version of the program",
 		Args:              argsBetween(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: a.answer(func(_ context.Context, p *printer, _ []string) error {
+		RunE: a.runAnswer(func(_ context.Context, p *printer, _ []string) error {
 			if p.json {
-				return p.document(map[string]string{"version": a.Version})
+				return p.writeDocument(map[string]string{"version": a.Version})
 			}
 			return a.printVersion(p)
 		}),
@@ -315,17 +315,17 @@ type printer struct {
 	width int
 }
 
-// answer makes the RunE of a command that writes an answer: run gets a
+// runAnswer makes the RunE of a command that writes an answer: run gets a
 // printer, which is flushed behind it.
-func (a *App) answer(run runner) func(*cobra.Command, []string) error {
+func (a *App) runAnswer(run runner) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error { return a.answerTo(a.Out, cmd, args, run) }
 }
 
-// reading makes the RunE of a command that only reads, whose answer may be long: as
+// runReading makes the RunE of a command that only reads, whose answer may be long: as
 // answer does, but on a terminal through the pager.
-func (a *App) reading(run runner) func(*cobra.Command, []string) error {
+func (a *App) runReading(run runner) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		out, wait := a.pager(cmd)
+		out, wait := a.startPager(cmd)
 		return errors.Join(a.answerTo(out, cmd, args, run), wait())
 	}
 }
@@ -333,8 +333,8 @@ func (a *App) reading(run runner) func(*cobra.Command, []string) error {
 // runner is a command: it writes its answer to p.
 type runner = func(ctx context.Context, p *printer, args []string) error
 
-// width returns the width to which lines are cut, or 0.
-func (a *App) width() int {
+// lineWidth returns the width to which lines are cut, or 0.
+func (a *App) lineWidth() int {
 	if !a.OutTerminal || a.Columns == nil {
 		return 0
 	}
@@ -343,9 +343,9 @@ func (a *App) width() int {
 
 func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run runner) error {
 	if asJSON(cmd) {
-		out = a.harmless(out)
+		out = a.harmlessWriter(out)
 	}
-	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.paint(), look.Unicode, a.width()}
+	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.newPaint(), look.Unicode, a.lineWidth()}
 	if !p.json { // a document has no shapes, so it looks at no theme
 		asked, err := look.Read(a.theme, a.Getenv)
 		if err != nil {
@@ -357,9 +357,9 @@ func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run run
 	return errors.Join(err, p.Flush())
 }
 
-// harmless is where JSON is written: byte for byte, but never so that a terminal
+// harmlessWriter is where JSON is written: byte for byte, but never so that a terminal
 // would obey it or hide a part of it.
-func (a *App) harmless(out io.Writer) io.Writer {
+func (a *App) harmlessWriter(out io.Writer) io.Writer {
 	if a.OutTerminal {
 		return &asciiControls{w: out}
 	}

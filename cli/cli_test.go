@@ -186,13 +186,13 @@ func TestRun_exitCodeOfTheDoctor(t *testing.T) {
 		}
 		broken = append(broken, row)
 	}
-	code, out, err := start(t, elements(broken)).run(t, "doctor", "mem:", "--json")
+	code, out, err := start(t, sequenceOf(broken)).run(t, "doctor", "mem:", "--json")
 	if code != 3 || err != "" || !json.Valid([]byte(out)) || !strings.Contains(out, `"fault":`) {
 		t.Errorf("exit %d, %q, %q", code, out, err)
 	}
 }
 
-func elements(rows []store.Row) iter.Seq2[store.Row, error] {
+func sequenceOf(rows []store.Row) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		for _, row := range rows {
 			if !yield(row, nil) {
@@ -294,7 +294,7 @@ func hostile() iter.Seq2[store.Row, error] {
 		}
 		rows = append(rows, store.Row{Header: h, State: state(i)})
 	}
-	return elements(rows)
+	return sequenceOf(rows)
 }
 
 // ours are the only sequences that the commands may write: colours.
@@ -403,7 +403,7 @@ func TestShow_splicesTheStateByteForByte(t *testing.T) {
 	odd := []byte("{ \"a\" : 1.500e0, \"a\": 9007199254740993,\t\"u\":\"\\u00e9 \xc2\x9b\" }")
 	sum := sha256.Sum256(odd)
 	id := hex.EncodeToString(sum[:])
-	c := start(t, elements([]store.Row{{Header: model.Header{ID: id, SessionID: "s", Visit: 1}, State: odd}}))
+	c := start(t, sequenceOf([]store.Row{{Header: model.Header{ID: id, SessionID: "s", Visit: 1}, State: odd}}))
 	code, out, err := c.run(t, "show", "mem:", "s", "head", "--json")
 	if code != 0 {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func (a *App) pathWords(ctx context.Context, address string, rest []string, word
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	s, err := a.open(ctx, address)
+	s, err := a.openStore(ctx, address)
 	if err != nil {
 		return nil, directive
 	}
@@ -107,7 +107,7 @@ func (a *App) pathWords(ctx context.Context, address string, rest []string, word
 	} else if session, err = latestSession(ctx, s); err != nil {
 		return nil, directive
 	}
-	t, err := timeline(ctx, s, session)
+	t, err := readTimeline(ctx, s, session)
 	if err != nil || t.Head() == model.NoNode {
 		return nil, directive
 	}
@@ -119,7 +119,7 @@ func (a *App) pathWords(ctx context.Context, address string, rest []string, word
 	var words []string
 	paths, more := query.CompletePath(state, word)
 	for i, path := range paths[:min(len(paths), completionsMost)] {
-		if !plain(path) {
+		if !isPlain(path) {
 			continue
 		}
 		if words = append(words, path); more[i] {
@@ -140,7 +140,7 @@ func (a *App) completeFlagSnapshot(cmd *cobra.Command, args []string, word strin
 	session := ""
 	if len(rest) > 0 {
 		session = rest[0]
-	} else if s, err := a.open(cmd.Context(), address); err == nil {
+	} else if s, err := a.openStore(cmd.Context(), address); err == nil {
 		session, err = latestSession(cmd.Context(), s)
 		if err := errors.Join(err, s.Close()); err != nil {
 			return nil, directive
@@ -152,7 +152,7 @@ func (a *App) completeFlagSnapshot(cmd *cobra.Command, args []string, word strin
 func (a *App) sessionWords(ctx context.Context, address, word string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	s, err := a.open(ctx, address)
+	s, err := a.openStore(ctx, address)
 	if err != nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (a *App) sessionWords(ctx context.Context, address, word string) []string {
 		if err != nil || len(words) == completionsMost {
 			break
 		}
-		if strings.HasPrefix(info.ID, word) && plain(info.ID) {
+		if strings.HasPrefix(info.ID, word) && isPlain(info.ID) {
 			words = append(words, fmt.Sprintf("%s\t%s, head #%d", info.ID, model.Count(info.Snapshots, "snapshot"), info.Head.Index))
 		}
 	}
@@ -175,12 +175,12 @@ func (a *App) sessionWords(ctx context.Context, address, word string) []string {
 func (a *App) snapshotWords(ctx context.Context, address, session, word string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	s, err := a.open(ctx, address)
+	s, err := a.openStore(ctx, address)
 	if err != nil {
 		return nil
 	}
 	defer s.Close()
-	t, err := timeline(ctx, s, session)
+	t, err := readTimeline(ctx, s, session)
 	if err != nil {
 		return nil
 	}
@@ -198,8 +198,8 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 		words = append(words, "head\tfrom where the framework resumes")
 	}
 	for _, label := range labels {
-		if strings.HasPrefix(label.Name, word) && t.FindLabel(label.Name) != model.NoNode && plain(label.Name) {
-			words = append(words, label.Name+"\t"+t.Name(t.FindLabel(label.Name))+"  "+clip(label.Note, maxTitle, asked.Glyphs.Ellipsis))
+		if strings.HasPrefix(label.Name, word) && t.FindLabel(label.Name) != model.NoNode && isPlain(label.Name) {
+			words = append(words, label.Name+"\t"+t.Name(t.FindLabel(label.Name))+"  "+clipText(label.Note, maxTitle, asked.Glyphs.Ellipsis))
 		}
 	}
 	for n := model.Node(t.Len() - 1); n >= 0 && len(words) < completionsMost; n-- {
@@ -208,12 +208,12 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 			name = name[1:]
 		}
 		if strings.HasPrefix(name, word) {
-			words = append(words, name+"\t"+strings.TrimSpace(clip(h.EventText(), maxEvent, asked.Glyphs.Ellipsis)+"  "+clip(h.Title, maxTitle, asked.Glyphs.Ellipsis)))
+			words = append(words, name+"\t"+strings.TrimSpace(clipText(h.EventText(), maxEvent, asked.Glyphs.Ellipsis)+"  "+clipText(h.Title, maxTitle, asked.Glyphs.Ellipsis)))
 		}
 	}
 	return words
 }
 
-// plain reports whether a name can be given to a shell as it is: what a shell
+// isPlain reports whether a name can be given to a shell as it is: what a shell
 // inserts goes to its line editor, where a control character is a key.
-func plain(name string) bool { return printable.String(name) == name }
+func isPlain(name string) bool { return printable.String(name) == name }

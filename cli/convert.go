@@ -13,10 +13,10 @@ import (
 	"hindcast/store/media/scratch"
 )
 
-// convert is `hindcast convert`.
-func (a *App) convert() *cobra.Command {
+// convertCommand is `hindcast convert`.
+func (a *App) convertCommand() *cobra.Command {
 	var to, as string
-	cmd := a.writes(oneSession.itself, &cobra.Command{
+	cmd := a.writingCommand(oneSession.itself, &cobra.Command{
 		Use:   "convert [STORE] [SESSION] --to KIND:PATH --as ID",
 		Short: "copy a session into a native store; the original is untouched",
 		Long: `Convert copies a session of any kind into a native store, under a name that is free
@@ -32,7 +32,7 @@ away again.`,
 			return nil
 		},
 	}, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
-		return a.into(ctx, to, agreed, func(s store.Store) error {
+		return a.intoStore(ctx, to, agreed, func(s store.Store) error {
 			return a.takeOver(ctx, p, s, of.store, of.session, as, to, agreed)
 		})
 	})
@@ -45,7 +45,7 @@ away again.`,
 // found at an address.
 func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, session, as, address string, agreed consent) error {
 	if reason := store.Reason(to, model.OpConvert); reason != "" {
-		return lacking(to, model.OpConvert, reason)
+		return lackError(to, model.OpConvert, reason)
 	}
 	todo, err := to.Features().PlanConvert(ctx, from, session, as)
 	if err != nil {
@@ -67,11 +67,11 @@ func (s *arising) Address() string { return s.shown }
 // Features returns the features of the empty store, except that Apply first makes the store.
 func (s *arising) Features() store.Features {
 	f := s.Store.Features()
-	f.Apply = s.apply
+	f.Apply = s.applyPlan
 	return f
 }
 
-func (s *arising) apply(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
+func (s *arising) applyPlan(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
 	made, err := s.make(ctx)
 	if err != nil {
 		return done, err
@@ -95,11 +95,11 @@ func (a *App) intoDatabase(ctx context.Context, shown, address string, do func(s
 	return do(&arising{empty, shown, func(ctx context.Context) (store.Store, error) { return a.Create(ctx, address) }})
 }
 
-// into lets do write into the store at an address. If there is no store, it makes a native one beside the
+// intoStore lets do write into the store at an address. If there is no store, it makes a native one beside the
 // path, and renames it when do has succeeded. If do wrote nothing, the new store is removed. In a database
 // the store is made once the plan is agreed to.
-func (a *App) into(ctx context.Context, address string, agreed consent, do func(store.Store) error) (err error) {
-	s, err := a.open(ctx, address)
+func (a *App) intoStore(ctx context.Context, address string, agreed consent, do func(store.Store) error) (err error) {
+	s, err := a.openStore(ctx, address)
 	if err == nil {
 		defer func() { err = errors.Join(err, s.Close()) }()
 		return do(s)
@@ -107,7 +107,7 @@ func (a *App) into(ctx context.Context, address string, agreed consent, do func(
 	if vacant, is := errors.AsType[*store.VacantError](err); is {
 		return a.intoDatabase(ctx, vacant.At, address, do)
 	}
-	path, kind, free := a.free(ctx, address, err)
+	path, kind, free := a.freePath(ctx, address, err)
 	if !free {
 		return err
 	}
@@ -132,5 +132,5 @@ func (a *App) into(ctx context.Context, address string, agreed consent, do func(
 	if err := errors.Join(do(s), s.Close()); err != nil || agreed.dryRun {
 		return err
 	}
-	return christen(fresh, path)
+	return nameFile(fresh, path)
 }

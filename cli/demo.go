@@ -45,8 +45,8 @@ type Lived struct {
 	Stopped bool
 }
 
-// demo is `hindcast demo`.
-func (a *App) demo() *cobra.Command {
+// demoCommand is `hindcast demo`.
+func (a *App) demoCommand() *cobra.Command {
 	var isLive, force bool
 	var live Live
 	cmd := &cobra.Command{
@@ -68,7 +68,7 @@ says so; hindcast undo takes back what you did to a demo.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
@@ -82,14 +82,14 @@ says so; hindcast undo takes back what you did to a demo.`,
 				if err := os.MkdirAll(dir, 0o700); err != nil {
 					return fmt.Errorf("demo: %w", err)
 				}
-				return a.live(ctx, p, dir, live)
+				return a.runLive(ctx, p, dir, live)
 			case live.Resume:
 				return usagef("--resume goes on with a live demo: give --live, too")
 			}
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				return fmt.Errorf("demo: %w", err)
 			}
-			return a.still(ctx, p, dir, force)
+			return a.writeDemo(ctx, p, dir, force)
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace the demo store that is there")
@@ -99,8 +99,8 @@ says so; hindcast undo takes back what you did to a demo.`,
 	return cmd
 }
 
-// still writes the demo store.
-func (a *App) still(ctx context.Context, p *printer, dir string, force bool) error {
+// writeDemo writes the demo store.
+func (a *App) writeDemo(ctx context.Context, p *printer, dir string, force bool) error {
 	path := filepath.Join(dir, demoFile)
 	done := tally{Store: path}
 	if force {
@@ -110,38 +110,38 @@ func (a *App) still(ctx context.Context, p *printer, dir string, force bool) err
 			}
 		}
 	}
-	if _, err := a.make(ctx, path, "", done.watch(a.Demo())); errors.Is(err, fs.ErrExist) {
+	if _, err := a.makeStore(ctx, path, "", done.watchRows(a.Demo())); errors.Is(err, fs.ErrExist) {
 		return &advisedError{&wrongError{path + " exists", err}, "hindcast demo --force, or another DIR."}
 	} else if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	if p.json {
-		return p.document(done)
+		return p.writeDocument(done)
 	}
 	fmt.Fprintf(p, "%s: %s of %s\nhindcast %s opens it\n", printable.String(path),
 		model.Count(done.Snapshots, "snapshot"), model.Count(done.Sessions, "session"), printable.String(path))
 	return nil
 }
 
-// live lets the agent work on a store of its own, and prints each step at once.
-func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error {
+// runLive lets the agent work on a store of its own, and prints each step at once.
+func (a *App) runLive(ctx context.Context, p *printer, dir string, how Live) error {
 	path, again := filepath.Join(dir, liveFile), "hindcast demo --live "+dir+" --resume"
 	if !how.Resume {
 		nothing := func(func(store.Row, error) bool) {}
-		if _, err := a.make(ctx, path, "", nothing); errors.Is(err, fs.ErrExist) {
+		if _, err := a.makeStore(ctx, path, "", nothing); errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("demo: %w", &advisedError{err, again + " goes on with it."})
 		} else if err != nil {
 			return fmt.Errorf("demo: %w", err)
 		}
 	}
-	s, err := a.open(ctx, path)
+	s, err := a.openStore(ctx, path)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	if !p.json {
 		fmt.Fprintf(p, "hindcast %s in a second terminal follows this\n", printable.String(path))
 		p.Flush()
-		how.Tell = p.steps()
+		how.Tell = p.stepPrinter()
 	}
 	done, err := a.Live(ctx, s, how)
 	err = errors.Join(err, s.Close())
@@ -151,7 +151,7 @@ func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error 
 		return err
 	}
 	if p.json {
-		return p.document(struct {
+		return p.writeDocument(struct {
 			Store     string `json:"store"`
 			Session   string `json:"session"`
 			Snapshots int    `json:"snapshots"`
@@ -177,9 +177,9 @@ func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error 
 	return nil
 }
 
-// steps prints what the agent tells, a line for each step, the turn beside the
+// stepPrinter prints what the agent tells, a line for each step, the turn beside the
 // first of its steps.
-func (p *printer) steps() func(turn int, what, words string) {
+func (p *printer) stepPrinter() func(turn int, what, words string) {
 	shown := -1
 	return func(turn int, what, words string) {
 		beside := ""

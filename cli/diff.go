@@ -19,10 +19,10 @@ import (
 	"hindcast/store"
 )
 
-// diff is `hindcast diff`.
-func (a *App) diff() *cobra.Command {
+// diffCommand is `hindcast diff`.
+func (a *App) diffCommand() *cobra.Command {
 	var patch, code, stat bool
-	cmd := a.reads(oneOrTwo, &cobra.Command{
+	cmd := a.readingCommand(oneOrTwo, &cobra.Command{
 		Use:   "diff [STORE] [SESSION] A [B] | A..B",
 		Short: "show what changed from A to B, or from its parent to A",
 		Long: `Diff shows what changed: diff A from the snapshot before A to A; diff A B, or
@@ -41,22 +41,22 @@ is not compared: a last line names it, and --json and --patch have no change of 
 		if err != nil {
 			return err
 		}
-		result, gaps, err := sides.compare(ctx, of.store)
+		result, gaps, err := sides.compareStates(ctx, of.store)
 		if err != nil {
 			return err
 		}
 		switch {
 		case patch:
-			err = patchTo(a.harmless(p), result)
+			err = patchTo(a.harmlessWriter(p), result)
 		case p.json && stat:
-			err = p.document(statOf(result))
+			err = p.writeDocument(statOf(result))
 		case p.json:
-			err = array(p, changes(result))
+			err = writeArray(p, yieldChanges(result))
 		case stat:
-			p.stat(sides.title(p.glyphs.Arrow), result)
+			p.writeStat(sides.titleLine(p.glyphs.Arrow), result)
 			p.leftOut(gaps)
 		default:
-			p.changes(sides.title(p.glyphs.Arrow), result)
+			p.writeDiff(sides.titleLine(p.glyphs.Arrow), result)
 			p.leftOut(gaps)
 		}
 		if err == nil && code && !result.Equal() {
@@ -92,7 +92,7 @@ type side struct {
 // chooseSides finds the snapshots that diff A, diff A B and diff A..B mean.
 func (o *subject) chooseSides(ctx context.Context) (sides, error) {
 	specs := o.snapshots
-	t, err := o.timeline(ctx)
+	t, err := o.readTimeline(ctx)
 	if err != nil {
 		return sides{}, err
 	}
@@ -101,7 +101,7 @@ func (o *subject) chooseSides(ctx context.Context) (sides, error) {
 	}
 	var nodes []model.Node
 	for _, spec := range specs {
-		n, err := visit(t, spec)
+		n, err := findVisit(t, spec)
 		if err != nil {
 			return sides{}, err
 		}
@@ -120,9 +120,9 @@ func (o *subject) chooseSides(ctx context.Context) (sides, error) {
 	return sides{side(nodes[0]), side(nodes[1])}, nil
 }
 
-// compare compares the two states. It leaves out the keys that the store does not know in one of them, and
+// compareStates compares the two states. It leaves out the keys that the store does not know in one of them, and
 // returns them as gaps.
-func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
+func (s sides) compareStates(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
 	var two store.Apart
 	var err error
 	refs := []model.Ref{s.new.Ref()}
@@ -142,7 +142,7 @@ func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, mod
 	}
 	result, err := compareApart(ctx, two)
 	if err != nil {
-		return nil, model.Gaps{}, fmt.Errorf("diff: compare the states of %s: %w", s.title("and"), err)
+		return nil, model.Gaps{}, fmt.Errorf("diff: compare the states of %s: %w", s.titleLine("and"), err)
 	}
 	return result.Without(gaps.Has), gaps, nil
 }
@@ -156,8 +156,8 @@ func compareApart(ctx context.Context, two store.Apart) (*diff.Result, error) {
 	return result.WithCommon("/"+two.Key, 0, two.Common), nil
 }
 
-// title names the sides, with a word or a shape between them.
-func (s sides) title(between string) string {
+// titleLine names the sides, with a word or a shape between them.
+func (s sides) titleLine(between string) string {
 	old := "nothing"
 	if s.old.Header != nil {
 		old = s.old.name + " " + printable.String(s.old.EventText())
@@ -165,8 +165,8 @@ func (s sides) title(between string) string {
 	return fmt.Sprintf("%s %s %s %s", old, between, s.new.name, printable.String(s.new.EventText()))
 }
 
-// summary counts the changes.
-func summary(r *diff.Result) string {
+// summariseChanges counts the changes.
+func summariseChanges(r *diff.Result) string {
 	if r.Equal() {
 		return "no change"
 	}
@@ -190,7 +190,7 @@ type changeJSON struct {
 	New  value  `json:"new,omitempty"`
 }
 
-func changes(r *diff.Result) iter.Seq2[changeJSON, error] {
+func yieldChanges(r *diff.Result) iter.Seq2[changeJSON, error] {
 	return func(yield func(changeJSON, error) bool) {
 		for _, e := range r.Changes() {
 			c := changeJSON{Op: e.Op.String(), Path: r.Path(e), Old: r.Old(e), New: r.New(e)}
@@ -213,9 +213,9 @@ func patchTo(w io.Writer, r *diff.Result) error {
 	return nil
 }
 
-// changes writes a line for each change, below the title.
-func (p *printer) changes(title string, r *diff.Result) {
-	fmt.Fprintln(p, p.paint.in(bold, title+"  "+summary(r)))
+// writeDiff writes a line for each change, below the title.
+func (p *printer) writeDiff(title string, r *diff.Result) {
+	fmt.Fprintln(p, p.paint.in(bold, title+"  "+summariseChanges(r)))
 	for _, e := range r.Changes() {
 		path := printable.String(r.Path(e))
 		if path == "" {
@@ -229,9 +229,9 @@ func (p *printer) changes(title string, r *diff.Result) {
 		case diff.Moved:
 			p.writeValue("", "> "+path+"  from "+printable.String(r.OldPath(e))+"  ", r.New(e), len(path)+4)
 		case diff.Respelled:
-			fmt.Fprintln(p, p.fitLine("  "+path+"  "+p.brief(r.Old(e), len(path)+4)+", spelled "+p.brief(r.New(e), len(path)+4), 0))
+			fmt.Fprintln(p, p.fitLine("  "+path+"  "+p.briefValue(r.Old(e), len(path)+4)+", spelled "+p.briefValue(r.New(e), len(path)+4), 0))
 		default:
-			fmt.Fprintln(p, p.paint.in(yellow, p.fitLine("~ "+path+"  "+p.replacement(r.Old(e), r.New(e), len(path)+4), 0)))
+			fmt.Fprintln(p, p.paint.in(yellow, p.fitLine("~ "+path+"  "+p.showReplacement(r.Old(e), r.New(e), len(path)+4), 0)))
 		}
 	}
 	if r.Duplicates {
@@ -239,10 +239,10 @@ func (p *printer) changes(title string, r *diff.Result) {
 	}
 }
 
-// writeValue writes a line of a head and a JSON value, see brief. A value that is not cut is written in pieces.
+// writeValue writes a line of a head and a JSON value, see briefValue. A value that is not cut is written in pieces.
 func (p *printer) writeValue(sgr, head string, value []byte, behind int) {
 	if p.width > 0 || bool(p.paint) {
-		fmt.Fprintln(p, p.paint.in(sgr, p.fitLine(head+p.brief(value, behind), 0)))
+		fmt.Fprintln(p, p.paint.in(sgr, p.fitLine(head+p.briefValue(value, behind), 0)))
 		return
 	}
 	p.WriteString(head)
@@ -272,33 +272,33 @@ const (
 	briefBytes = 120
 )
 
-// brief returns a JSON value on one line; on a terminal it is cut, with its size, to
+// briefValue returns a JSON value on one line; on a terminal it is cut, with its size, to
 // the room behind some bytes of the line.
-func (p *printer) brief(value []byte, behind int) string {
+func (p *printer) briefValue(value []byte, behind int) string {
 	if p.width == 0 || len(value) <= compactBytes {
 		value = jsontape.Compact(value)
 	}
-	return p.cut(value, behind)
+	return p.cutText(value, behind)
 }
 
-// cut returns a text on one line, as brief does.
-func (p *printer) cut(text []byte, behind int) string {
+// cutText returns a text on one line, as briefValue does.
+func (p *printer) cutText(text []byte, behind int) string {
 	if p.width == 0 {
 		return printable.String(string(text))
 	}
-	line, whole := beginning(text, max(p.width-behind-sizeCells, leastFit))
+	line, whole := headOf(text, max(p.width-behind-sizeCells, leastFit))
 	if !whole {
 		line += p.glyphs.Ellipsis + " " + string(conversation.AppendSize(nil, int64(len(text))))
 	}
 	return line
 }
 
-// replacement shows how one value became another: in long texts, the words that
+// showReplacement shows how one value became another: in long texts, the words that
 // changed, and on a terminal only a little around them.
-func (p *printer) replacement(old, new []byte, behind int) string {
+func (p *printer) showReplacement(old, new []byte, behind int) string {
 	pair := func() string {
 		half := (p.width - behind) / 2
-		return p.brief(old, p.width-half) + " " + p.glyphs.Arrow + " " + p.brief(new, p.width-half)
+		return p.briefValue(old, p.width-half) + " " + p.glyphs.Arrow + " " + p.briefValue(new, p.width-half)
 	}
 	var before, after string
 	if len(old)+len(new) < briefBytes || json.Unmarshal(old, &before) != nil || json.Unmarshal(new, &after) != nil {
@@ -312,9 +312,9 @@ func (p *printer) replacement(old, new []byte, behind int) string {
 	for i, span := range d.Spans {
 		switch span.Op {
 		case diff.Deleted:
-			line.WriteString("[-" + p.cut([]byte(span.Text), behind) + "-]")
+			line.WriteString("[-" + p.cutText([]byte(span.Text), behind) + "-]")
 		case diff.Inserted:
-			line.WriteString("{+" + p.cut([]byte(span.Text), behind) + "+}")
+			line.WriteString("{+" + p.cutText([]byte(span.Text), behind) + "+}")
 		default:
 			line.WriteString(p.unchangedText(span.Text, i, len(d.Spans)))
 		}

@@ -30,7 +30,7 @@ type tallied struct {
 	Removed int `json:"removed"`
 }
 
-func (t *tallied) add(op diff.Op) {
+func (t *tallied) countChange(op diff.Op) {
 	switch op {
 	case diff.Added:
 		t.Added++
@@ -41,8 +41,10 @@ func (t *tallied) add(op diff.Op) {
 	}
 }
 
-// text counts as the summary of a comparison does.
-func (t *tallied) text() string { return fmt.Sprintf("+%d ~%d -%d", t.Added, t.Changed, t.Removed) }
+// countsText counts as the summary of a comparison does.
+func (t *tallied) countsText() string {
+	return fmt.Sprintf("+%d ~%d -%d", t.Added, t.Changed, t.Removed)
+}
 
 // statOf counts the changes by the top-level key that they are below.
 func statOf(r *diff.Result) statJSON {
@@ -58,15 +60,15 @@ func statOf(r *diff.Result) statJSON {
 			all.Keys = append(all.Keys, &keyStat{Key: key, OldBytes: len(r.Old(top)), NewBytes: len(r.New(top))})
 			last = top
 		}
-		all.Keys[len(all.Keys)-1].add(e.Op)
-		all.add(e.Op)
+		all.Keys[len(all.Keys)-1].countChange(e.Op)
+		all.countChange(e.Op)
 	}
 	return all
 }
 
-// stat writes a line for each top-level key below the title.
-func (p *printer) stat(title string, r *diff.Result) {
-	fmt.Fprintln(p, p.paint.in(bold, title+"  "+summary(r)))
+// writeStat writes a line for each top-level key below the title.
+func (p *printer) writeStat(title string, r *diff.Result) {
+	fmt.Fprintln(p, p.paint.in(bold, title+"  "+summariseChanges(r)))
 	var t table
 	for _, k := range statOf(r).Keys {
 		name := k.Key
@@ -74,7 +76,7 @@ func (p *printer) stat(title string, r *diff.Result) {
 			name = "(the whole state)"
 		}
 		size := fmt.Sprintf("%s %s %s", model.AppendSize(nil, int64(k.OldBytes)), p.glyphs.Arrow, model.AppendSize(nil, int64(k.NewBytes)))
-		t.row(" "+printable.String(name), k.text(), size)
+		t.addRow(" "+printable.String(name), k.countsText(), size)
 	}
-	t.write(p)
+	t.writeTable(p)
 }

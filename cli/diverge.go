@@ -14,8 +14,8 @@ import (
 	"hindcast/store"
 )
 
-// diverge is `hindcast diverge`.
-func (a *App) diverge() *cobra.Command {
+// divergeCommand is `hindcast diverge`.
+func (a *App) divergeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diverge [STORE] [SESSION] A B",
 		Short: "show where two branches or sessions parted, and what each did since",
@@ -35,7 +35,7 @@ message that both have, from the first message on.`,
   hindcast diverge trips.db trip-planner:12 other-plan:head --json`,
 		Args:              argsBetween(2, 4),
 		ValidArgsFunction: a.completeSnapshot(2),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			// Three words are a store and two lines, or a session and two lines.
 			address, words, err := a.storeOf(ctx, args, len(args) > 3)
 			if err != nil {
@@ -44,12 +44,12 @@ message that both have, from the first message on.`,
 			if len(words) < 2 {
 				return usagef("diverge: A and B are both needed")
 			}
-			s, err := a.open(ctx, address)
+			s, err := a.openStore(ctx, address)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			x, y, err := a.tips(ctx, s, words)
+			x, y, err := a.findTips(ctx, s, words)
 			if err != nil {
 				session := ""
 				if len(words) > 2 {
@@ -57,7 +57,7 @@ message that both have, from the first message on.`,
 				}
 				return inOneStore(noSessionIn(ctx, s, address, session, err), shownAddress(address, s))
 			}
-			return p.diverge(ctx, s, x, y)
+			return p.writeDiverge(ctx, s, x, y)
 		}),
 	}
 }
@@ -68,7 +68,7 @@ func inOneStore(err error, address string) error {
 		return err
 	}
 	return &advisedError{err, fmt.Sprintf(
-		"diverge looks in one store, %[1]s: hindcast sessions %[1]s lists its sessions.", word(address))}
+		"diverge looks in one store, %[1]s: hindcast sessions %[1]s lists its sessions.", shellWord(address))}
 }
 
 // tip is a visit that a line leads to.
@@ -78,8 +78,8 @@ type tip struct {
 	node model.Node
 }
 
-// tips finds the two visits that words mean, the last two of them.
-func (a *App) tips(ctx context.Context, s store.Store, words []string) (x, y tip, err error) {
+// findTips finds the two visits that words mean, the last two of them.
+func (a *App) findTips(ctx context.Context, s store.Store, words []string) (x, y tip, err error) {
 	lines := words[len(words)-2:]
 	var sessions, specs [2]string
 	for i, word := range lines {
@@ -107,11 +107,11 @@ func (a *App) tips(ctx context.Context, s store.Store, words []string) (x, y tip
 	for i, session := range sessions {
 		t := tips[0].Timeline
 		if i == 0 || session != sessions[0] {
-			if t, err = a.timeline(ctx, s, session); err != nil {
+			if t, err = a.labelledTimeline(ctx, s, session); err != nil {
 				return x, y, err
 			}
 		}
-		n, err := visit(t, specs[i])
+		n, err := findVisit(t, specs[i])
 		if err != nil {
 			return x, y, err
 		}
@@ -137,8 +137,8 @@ func sessionIn(ctx context.Context, s store.Store, word string) (session, spec s
 	return "", word, nil
 }
 
-// name returns the name of a visit of one of the lines, with its session where there are two.
-func (t *tip) name(n model.Node, other *tip) string {
+// nameVisit returns the name of a visit of one of the lines, with its session where there are two.
+func (t *tip) nameVisit(n model.Node, other *tip) string {
 	if t.session == other.session {
 		return t.Name(n)
 	}
@@ -172,27 +172,27 @@ func lineOf(t tip, line query.Line) lineJSON {
 	return out
 }
 
-// diverge writes where two lines parted.
-func (p *printer) diverge(ctx context.Context, s store.Store, x, y tip) error {
+// writeDiverge writes where two lines parted.
+func (p *printer) writeDiverge(ctx context.Context, s store.Store, x, y tip) error {
 	parting, err := findParting(ctx, s, x, y)
 	if err != nil {
 		return fmt.Errorf("diverge: %w", err)
 	}
 	h, g := x.Header(x.node), y.Header(y.node)
-	both := sides{side{&h, x.name(x.node, &y)}, side{&g, y.name(y.node, &x)}}
-	result, gaps, err := both.compare(ctx, s)
+	both := sides{side{&h, x.nameVisit(x.node, &y)}, side{&g, y.nameVisit(y.node, &x)}}
+	result, gaps, err := both.compareStates(ctx, s)
 	if err != nil {
 		return err
 	}
 	if p.json {
 		list := []changeJSON{}
-		for c := range changes(result) {
+		for c := range yieldChanges(result) {
 			list = append(list, c)
 		}
-		return p.document(divergeJSON{lineOf(x, parting.A), lineOf(y, parting.B), list})
+		return p.writeDocument(divergeJSON{lineOf(x, parting.A), lineOf(y, parting.B), list})
 	}
-	p.parting(parting, x, y)
-	p.changes(both.title(p.glyphs.Arrow), result)
+	p.writeParting(parting, x, y)
+	p.writeDiff(both.titleLine(p.glyphs.Arrow), result)
 	p.leftOut(gaps)
 	return nil
 }
@@ -209,16 +209,16 @@ func findParting(ctx context.Context, s store.Store, x, y tip) (query.Parting, e
 // besideWidth is from how many columns on two lines stand beside each other.
 const besideWidth = 100
 
-// parting writes where two lines parted and what each did since.
-func (p *printer) parting(parting query.Parting, x, y tip) {
-	title := x.name(x.node, &y) + " and " + y.name(y.node, &x)
+// writeParting writes where two lines parted and what each did since.
+func (p *printer) writeParting(parting query.Parting, x, y tip) {
+	title := x.nameVisit(x.node, &y) + " and " + y.nameVisit(y.node, &x)
 	switch a, b := parting.A.Fork, parting.B.Fork; {
 	case a == model.NoNode:
 		title += " have nothing in common"
 	case x.session == y.session:
 		title += " parted at " + x.Name(a)
 	default:
-		title += " parted at " + x.name(a, &y) + " and " + y.name(b, &x)
+		title += " parted at " + x.nameVisit(a, &y) + " and " + y.nameVisit(b, &x)
 	}
 	fmt.Fprintln(p, p.paint.in(bold, title))
 	left, right := p.turnsOf(x, parting.A), p.turnsOf(y, parting.B)
@@ -248,7 +248,7 @@ func (p *printer) countSince(t tip, other *tip, line query.Line) string {
 			n++
 		}
 	}
-	return t.name(t.node, other) + ": " + model.Count(n, "snapshot") + " since"
+	return t.nameVisit(t.node, other) + ": " + model.Count(n, "snapshot") + " since"
 }
 
 // turnRows are the rows of one turn. Turns are counted from where the lines parted.
@@ -273,9 +273,9 @@ func (p *printer) turnsOf(t tip, line query.Line) (turns []turnRows) {
 		if last := len(turns) - 1; last < 0 || turns[last].turn != turn {
 			turns = append(turns, turnRows{turn: turn})
 		}
-		shape, _ := p.shape(t.Timeline, n)
+		shape, _ := p.visitShape(t.Timeline, n)
 		row := &turns[len(turns)-1]
-		row.rows = append(row.rows, strings.TrimRight(shape+" "+padRight(t.Name(n), cells)+"  turn "+p.turn(&h)+"  "+p.title(&h), " "))
+		row.rows = append(row.rows, strings.TrimRight(shape+" "+padRight(t.Name(n), cells)+"  turn "+p.turn(&h)+"  "+p.titleText(&h), " "))
 	}
 	return turns
 }
@@ -284,7 +284,7 @@ func (p *printer) turnsOf(t tip, line query.Line) (turns []turnRows) {
 func (p *printer) writeColumns(left, right []turnRows, heads []string) {
 	half := (p.width - 3) / 2
 	row := func(l, r string) {
-		line := padRight(p.cell(l, half), half) + " | " + p.cell(r, half)
+		line := padRight(p.cutCell(l, half), half) + " | " + p.cutCell(r, half)
 		p.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	p.WriteByte('\n')
@@ -300,19 +300,19 @@ func (p *printer) writeColumns(left, right []turnRows, heads []string) {
 			r, right = right[0].rows, right[1:]
 		}
 		for i := range max(len(l), len(r)) {
-			row(at(l, i), at(r, i))
+			row(rowAt(l, i), rowAt(r, i))
 		}
 	}
 	p.WriteByte('\n')
 }
 
-// at returns a row, "" behind the last.
-func at(rows []string, i int) string {
+// rowAt returns a row, "" behind the last.
+func rowAt(rows []string, i int) string {
 	if i < len(rows) {
 		return rows[i]
 	}
 	return ""
 }
 
-// cell cuts a text to so many cells.
-func (p *printer) cell(text string, cells int) string { return p.fitLine(text, p.width-cells) }
+// cutCell cuts a text to so many cells.
+func (p *printer) cutCell(text string, cells int) string { return p.fitLine(text, p.width-cells) }

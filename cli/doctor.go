@@ -19,8 +19,8 @@ import (
 	"hindcast/store/survey"
 )
 
-// doctor is `hindcast doctor`.
-func (a *App) doctor() *cobra.Command {
+// doctorCommand is `hindcast doctor`.
+func (a *App) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [STORE] [SESSION]",
 		Short: "list every fault found, with the framework's own verdict",
@@ -40,10 +40,10 @@ it says so. With --json a store gives an array of
 one store only.`,
 		Example: `  hindcast doctor ~/.strands/sessions
   hindcast doctor ~/.strands/sessions chat`,
-		Args:              oneSession.args(),
+		Args:              oneSession.argsCheck(),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
-			address, sessions, err := a.storeOf(ctx, args, len(args) == oneSession.all())
+		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
+			address, sessions, err := a.storeOf(ctx, args, len(args) == oneSession.countAll())
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ one store only.`,
 			}
 			_, err = a.Kinds.Identify(ctx, address)
 			if errors.Is(err, store.ErrUnrecognised) && isDirectory(address) {
-				return a.survey(ctx, p, address)
+				return a.surveyFolder(ctx, p, address)
 			}
 			return a.doctorOf(ctx, p, address, "")
 		}),
@@ -61,27 +61,27 @@ one store only.`,
 
 // doctorOf lists the faults of a store, or of one session.
 func (a *App) doctorOf(ctx context.Context, p *printer, address, session string) error {
-	found, err := a.find(ctx, address, func([]store.Found) {})
+	found, err := a.findStore(ctx, address, func([]store.Found) {})
 	if err != nil {
 		return err
 	}
-	seen, err := a.examine(ctx, &found.Identity, session, address)
+	seen, err := a.examineStore(ctx, &found.Identity, session, address)
 	if err != nil {
 		return err
 	}
 	faults := faultsOf(seen.list, seen.release)
 	if p.json {
-		err = array(p, elements(faults))
+		err = writeArray(p, sequenceOf(faults))
 	} else {
-		p.identity(found)
+		p.writeIdentity(found)
 		p.writeRelease(seen.release)
-		if err = a.others(ctx, p, found); err == nil {
-			p.checkups(seen.list, seen.framework)
-			p.requests(seen)
+		if err = a.writeOthers(ctx, p, found); err == nil {
+			p.writeCheckups(seen.list, seen.framework)
+			p.writeRequests(seen)
 		}
 	}
 	if err == nil {
-		err = harm(faults)
+		err = harmError(faults)
 	}
 	return err
 }
@@ -101,19 +101,19 @@ type examined struct {
 	kind   string
 }
 
-// examine opens a store and looks at all of it, or at one session. The address is
+// examineStore opens a store and looks at all of it, or at one session. The address is
 // the one by which a person names the store.
-func (a *App) examine(ctx context.Context, id *store.Identity, session, address string) (e examined, err error) {
+func (a *App) examineStore(ctx context.Context, id *store.Identity, session, address string) (e examined, err error) {
 	s, err := id.Open(ctx)
 	if err != nil {
 		return e, err
 	}
 	defer s.Close()
-	if e.list, err = checkups(ctx, s, session); err != nil {
+	if e.list, err = runCheckups(ctx, s, session); err != nil {
 		return e, noSessionIn(ctx, s, address, session, err)
 	}
 	for i := range e.list {
-		remedies(ctx, s, &e.list[i], word(address), a.server(id))
+		addRemedies(ctx, s, &e.list[i], shellWord(address), a.serverFlag(id))
 	}
 	own, _ := a.Kinds.FindKind(s.Kind())
 	e.framework = cmp.Or(id.Framework, own.Framework)
@@ -123,8 +123,8 @@ func (a *App) examine(ctx context.Context, id *store.Identity, session, address 
 	return e, nil
 }
 
-// requests tells how many requests a look at a store took.
-func (p *printer) requests(e examined) {
+// writeRequests tells how many requests a look at a store took.
+func (p *printer) writeRequests(e examined) {
 	if !e.remote {
 		return
 	}
@@ -137,20 +137,20 @@ func (p *printer) requests(e examined) {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	p.sentence("", fmt.Sprintf("its files are those of %s; this took %d requests: %s", e.kind, e.asked.All(), strings.Join(parts, ", ")))
+	p.writeSentence("", fmt.Sprintf("its files are those of %s; this took %d requests: %s", e.kind, e.asked.All(), strings.Join(parts, ", ")))
 }
 
-// server returns the flag that names the server in a command on a store, or "".
-func (a *App) server(id *store.Identity) string {
+// serverFlag returns the flag that names the server in a command on a store, or "".
+func (a *App) serverFlag(id *store.Identity) string {
 	if a.endpoint == "" || id.Kind.At == nil {
 		return ""
 	}
-	return " --endpoint " + word(a.endpoint)
+	return " --endpoint " + shellWord(a.endpoint)
 }
 
-// remedies adds to a checkup the commands that mend its faults. They name the store by a word,
+// addRemedies adds to a checkup the commands that mend its faults. They name the store by a word,
 // and its server behind all others. That a plan cannot be made is no reason to fail.
-func remedies(ctx context.Context, s store.Store, c *checkup, named, server string) {
+func addRemedies(ctx context.Context, s store.Store, c *checkup, named, server string) {
 	switch {
 	case len(model.Harmful(c.faults)) == 0:
 		return
@@ -159,7 +159,7 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 		return
 	}
 	command := func(op model.Op) string {
-		return fmt.Sprintf("hindcast %s %s %s%s", op, named, word(c.of), server)
+		return fmt.Sprintf("hindcast %s %s %s%s", op, named, shellWord(c.of), server)
 	}
 	var none *model.UnsupportedError
 	c.stays = "nothing that Hindcast can repair"
@@ -175,10 +175,10 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 		c.stays = none.Reason
 	}
 	if i := slices.IndexFunc(c.faults, func(f model.Fault) bool { return f.Copy != "" }); i >= 0 {
-		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s %s%s", model.OpFork, named, word(c.of), word(c.faults[i].Copy), server))
+		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s %s%s", model.OpFork, named, shellWord(c.of), shellWord(c.faults[i].Copy), server))
 	}
 	if slices.ContainsFunc(c.faults, func(f model.Fault) bool { return f.Joins }) {
-		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s --join%s", model.OpFork, named, word(c.of), server))
+		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s --join%s", model.OpFork, named, shellWord(c.of), server))
 	}
 	if _, err := plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
 		c.next = append(c.next, command(model.OpPurge))
@@ -233,8 +233,8 @@ func faultsOf(list []checkup, release string) []remedied {
 	return faults
 }
 
-// harm returns errFaults where one of the faults is more than a note.
-func harm(list []remedied) error {
+// harmError returns errFaults where one of the faults is more than a note.
+func harmError(list []remedied) error {
 	if slices.ContainsFunc(list, func(f remedied) bool { return f.Severity > model.Note }) {
 		return errFaults
 	}
@@ -244,10 +244,10 @@ func harm(list []remedied) error {
 // FaultSession is the fault of a session that could not be looked at.
 const FaultSession = "unreadable-session"
 
-// checkups looks at one session, or at the store and all of its sessions, at several at
+// runCheckups looks at one session, or at the store and all of its sessions, at several at
 // once. Of all sessions, one that cannot be looked at is a fault, and so is a list that cannot be
 // read of a store that has a fault, which tells more.
-func checkups(ctx context.Context, s store.Store, session string) ([]checkup, error) {
+func runCheckups(ctx context.Context, s store.Store, session string) ([]checkup, error) {
 	faults, err := s.Faults(ctx, session)
 	if err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
 			for i := int(next.Add(1)); i < len(list) && ctx.Err() == nil; i = int(next.Add(1)) {
-				list[i].look(ctx, s)
+				list[i].checkSession(ctx, s)
 			}
 		})
 	}
@@ -283,33 +283,33 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 	return list, ctx.Err()
 }
 
-// look looks at the session.
-func (c *checkup) look(ctx context.Context, s store.Store) {
+// checkSession looks at the session.
+func (c *checkup) checkSession(ctx context.Context, s store.Store) {
 	var err error
 	if c.faults, err = s.Faults(ctx, c.of); err != nil {
 		c.faults = []model.Fault{{Code: FaultSession, Severity: model.Stops, File: c.of, Meaning: err.Error()}}
 	}
 }
 
-// identity says as what a store was recognised and why, and where it is unless it
+// writeIdentity says as what a store was recognised and why, and where it is unless it
 // was named itself.
-func (p *printer) identity(o *opened) {
+func (p *printer) writeIdentity(o *opened) {
 	if o.inside != "" {
 		fmt.Fprintf(p, "%s, the only store in %s\n", printable.String(o.At), printable.String(o.inside))
 	}
-	p.sentence("", fmt.Sprintf("recognised as %s: %s", o.Name, o.Why))
+	p.writeSentence("", fmt.Sprintf("recognised as %s: %s", o.Name, o.Why))
 }
 
 // writeRelease says for which version of an SDK a store was opened, if for one.
 func (p *printer) writeRelease(release string) {
 	if release != "" {
-		p.sentence("", fmt.Sprintf("opened for %s; --sdk any shows all versions", printable.String(release)))
+		p.writeSentence("", fmt.Sprintf("opened for %s; --sdk any shows all versions", printable.String(release)))
 	}
 }
 
-// others prints the stores of other kinds in a directory that is a store, or directly in it. A person who
+// writeOthers prints the stores of other kinds in a directory that is a store, or directly in it. A person who
 // looks for them would not think of the store that they are in.
-func (a *App) others(ctx context.Context, p *printer, o *opened) error {
+func (a *App) writeOthers(ctx context.Context, p *printer, o *opened) error {
 	if !isDirectory(o.At) {
 		return nil
 	}
@@ -320,13 +320,13 @@ func (a *App) others(ctx context.Context, p *printer, o *opened) error {
 		if f.Kind == "" || f.Kind == o.Name && f.Path == o.At {
 			continue
 		}
-		p.sentence("", fmt.Sprintf("in it is also %s:%s: %s", f.Kind, f.Path, f.Why))
+		p.writeSentence("", fmt.Sprintf("in it is also %s:%s: %s", f.Kind, f.Path, f.Why))
 	}
 	return nil
 }
 
-// checkups writes the faults below the session that they are in.
-func (p *printer) checkups(list []checkup, framework string) {
+// writeCheckups writes the faults below the session that they are in.
+func (p *printer) writeCheckups(list []checkup, framework string) {
 	faults, ill, idle := 0, 0, 0
 	for _, c := range list {
 		if len(c.faults) == 0 {
@@ -352,7 +352,7 @@ func (p *printer) checkups(list []checkup, framework string) {
 		costs := false
 		for i := range c.faults {
 			f := &c.faults[i]
-			p.fault(f, framework)
+			p.writeFault(f, framework)
 			switch stays := c.whyStays(f) != ""; {
 			case stays && f.Severity < model.Loses:
 				idle++
@@ -364,7 +364,7 @@ func (p *printer) checkups(list []checkup, framework string) {
 			fmt.Fprintf(p, "  next: %s\n", command) // whole, so that it can be copied
 		}
 		if costs {
-			p.sentence("  ", "stays: "+c.stays)
+			p.writeSentence("  ", "stays: "+c.stays)
 		}
 	}
 	switch {
@@ -374,13 +374,13 @@ func (p *printer) checkups(list []checkup, framework string) {
 		fmt.Fprintf(p, "\n%s, in %d of %s\n", model.Count(faults, "fault"), ill, model.Count(len(list)-1, "session"))
 	}
 	if idle > 0 { // said once, as it is so for many
-		p.sentence("", fmt.Sprintf("no command mends %s: %s %s", model.Count(idle, "fault"), judge(framework), goesOn))
+		p.writeSentence("", fmt.Sprintf("no command mends %s: %s %s", model.Count(idle, "fault"), frameworkName(framework), goesOn))
 	}
 }
 
-// fault writes one fault: its code, where it is, what it means, and what the
+// writeFault writes one fault: its code, where it is, what it means, and what the
 // framework makes of it.
-func (p *printer) fault(f *model.Fault, framework string) {
+func (p *printer) writeFault(f *model.Fault, framework string) {
 	if f.Severity == model.Note {
 		fmt.Fprintf(p, "  note %s\n", strings.TrimPrefix(printable.String(f.File)+": "+printable.String(f.Meaning), ": "))
 		return
@@ -393,9 +393,9 @@ func (p *printer) fault(f *model.Fault, framework string) {
 		}
 		fmt.Fprintf(p, "    %s\n", where) // whole, so that it can be copied
 	}
-	p.sentence("    ", f.Meaning)
+	p.writeSentence("    ", f.Meaning)
 	if f.Verdict != "" {
-		p.sentence("    ", labelVerdict(f.Verdict, framework))
+		p.writeSentence("    ", labelVerdict(f.Verdict, framework))
 	}
 }
 
@@ -404,8 +404,8 @@ func labelVerdict(verdict, framework string) string {
 	if framework != "" && strings.HasPrefix(verdict, framework) {
 		return verdict
 	}
-	return judge(framework) + ": " + verdict
+	return frameworkName(framework) + ": " + verdict
 }
 
-// judge names the framework.
-func judge(framework string) string { return cmp.Or(framework, "the framework") }
+// frameworkName names the framework.
+func frameworkName(framework string) string { return cmp.Or(framework, "the framework") }

@@ -40,7 +40,7 @@ type headerJSON struct {
 func headerOf(t *model.Timeline, n model.Node) headerJSON {
 	h := t.FullHeader(n)
 	out := headerJSON{
-		Name: t.Name(n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
+		Name: t.Name(n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writableTime(h.CreatedAt),
 		Index: h.Index, Event: h.EventID(), Orphaned: h.Reason != nil, Reason: h.Reason, Head: h.Head,
 		Visit: h.Visit, ParentVisit: h.ParentVisit, Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(), Labels: t.Labels(n),
 	}
@@ -50,9 +50,9 @@ func headerOf(t *model.Timeline, n model.Node) headerJSON {
 	return out
 }
 
-// writable returns nil for a time that is not known, or that RFC 3339 cannot
+// writableTime returns nil for a time that is not known, or that RFC 3339 cannot
 // write, so that one strange time does not make a whole document fail.
-func writable(t time.Time) *time.Time {
+func writableTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -103,7 +103,7 @@ type sessionJSON struct {
 }
 
 func sessionOf(info model.SessionInfo) sessionJSON {
-	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Head: info.Head.ID, UpdatedAt: writable(info.UpdatedAt)}
+	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Head: info.Head.ID, UpdatedAt: writableTime(info.UpdatedAt)}
 	if info.Snapshots != store.Uncounted {
 		out.Snapshots = &info.Snapshots
 		if info.Orphaned != store.Uncounted {

@@ -23,10 +23,10 @@ import (
 	"hindcast/store/media/scratch"
 )
 
-// edit is `hindcast edit`.
-func (a *App) edit() *cobra.Command {
+// editCommand is `hindcast edit`.
+func (a *App) editCommand() *cobra.Command {
 	var how editing
-	cmd := a.writes(oneOf.itself, &cobra.Command{
+	cmd := a.writingCommand(oneOf.itself, &cobra.Command{
 		Use:   "edit [STORE] [SESSION] SNAPSHOT --as ID",
 		Short: "start a new session from a snapshot whose state you change",
 		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
@@ -67,11 +67,11 @@ type editing struct {
 
 // editAndFork takes a state through an edit into the plan of a new session.
 func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *editing, agreed consent) (err error) {
-	if err := of.can(model.OpEdit); err != nil {
+	if err := of.checkOperation(model.OpEdit); err != nil {
 		return err
 	}
 	s := of.store
-	seen, n, err := of.resolve(ctx, of.snapshot())
+	seen, n, err := of.resolveVisit(ctx, of.firstSnapshot())
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 		return fmt.Errorf("edit %s of %q: %w", cmp.Or(how.at, "the state"), ref.ID, err)
 	}
 	changed, draft, err := a.readEdit(ctx, state, value, how)
-	defer func() { err = draft.end(a.Err, err, agreed.dryRun) }()
+	defer func() { err = draft.endDraft(a.Err, err, agreed.dryRun) }()
 	if err != nil {
 		return err
 	}
@@ -127,9 +127,9 @@ type draft struct {
 	edited bool
 }
 
-// end removes the draft once the edit is in the store, or if nothing was edited. Otherwise it keeps the
+// endDraft removes the draft once the edit is in the store, or if nothing was edited. Otherwise it keeps the
 // draft, and returns where it is in the error, or writes it to told.
-func (d *draft) end(told io.Writer, err error, dry bool) error {
+func (d *draft) endDraft(told io.Writer, err error, dry bool) error {
 	switch {
 	case d == nil:
 		return err
@@ -157,12 +157,12 @@ func (e *keptError) Error() string { return e.err.Error() }
 func (e *keptError) Unwrap() error { return e.err }
 
 func keptAt(path string) string {
-	return fmt.Sprintf("Your edit is kept: --file %s takes it again.", word(path))
+	return fmt.Sprintf("Your edit is kept: --file %s takes it again.", shellWord(path))
 }
 
 // inEditor lets a person edit a value until it is JSON.
 func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]byte, *draft, error) {
-	editor, err := a.editor()
+	editor, err := a.editorCommand()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,7 +209,7 @@ func (a *App) askAgain(ctx context.Context, wrong error) bool {
 	}
 	fmt.Fprintf(a.Err, "%s\n", printable.String(wrong.Error()))
 	person := asked{a, bufio.NewReader(a.In)}
-	text, err := person.line(ctx, "edit again? [Y/n] ")
+	text, err := person.askLine(ctx, "edit again? [Y/n] ")
 	return err == nil && (text == "" || text == "y" || text == "yes")
 }
 
@@ -228,8 +228,8 @@ func (a *App) runEditor(editor string, d *draft) error {
 	return nil
 }
 
-// editor returns the command of the person's editor.
-func (a *App) editor() (string, error) {
+// editorCommand returns the command of the person's editor.
+func (a *App) editorCommand() (string, error) {
 	if named := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")); named != "" {
 		return named, nil
 	}

@@ -63,7 +63,7 @@ func storeOrCommand(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
 	}
-	if _, err := os.Lstat(args[0]); err != nil && nearest(args[0], commandNames(cmd)) != "" {
+	if _, err := os.Lstat(args[0]); err != nil && nearestName(args[0], commandNames(cmd)) != "" {
 		return unknownWord(cmd, args[0])
 	}
 	if len(args) > 2 {
@@ -74,7 +74,7 @@ func storeOrCommand(cmd *cobra.Command, args []string) error {
 
 // unknownWord returns the error for a word that is no command, no path and none of the sessions.
 func unknownWord(cmd *cobra.Command, word string, sessions ...string) error {
-	near := nearest(word, append(commandNames(cmd), sessions...))
+	near := nearestName(word, append(commandNames(cmd), sessions...))
 	if near != "" {
 		near = ": did you mean " + near + "?"
 	}
@@ -98,10 +98,10 @@ func given(args []string) string {
 	return model.Count(len(args), "argument") + " given: " + strings.Join(args, ", ")
 }
 
-// report writes an error and what to do about it. Errors carry ids, paths and
+// reportError writes an error and what to do about it. Errors carry ids, paths and
 // values out of stores, so they are escaped, and only the first line of one
 // begins as a message of ours does.
-func (a *App) report(command string, err error) {
+func (a *App) reportError(command string, err error) {
 	first, rest, _ := strings.Cut(printable.Addresses(err.Error()), "\n")
 	fmt.Fprintf(a.Err, "hindcast: %s\n", printable.String(first))
 	for line := range strings.Lines(rest) {
@@ -188,15 +188,15 @@ var nothingAdvice = map[model.Op]string{
 	model.OpPurge:  "hindcast journal STORE lists what is kept; --all forgets all that was set aside of a session.",
 }
 
-// lacking says that a store cannot do an operation, and what can be done instead. words are the
+// lackError says that a store cannot do an operation, and what can be done instead. words are the
 // arguments of the command: STORE, SESSION and SNAPSHOT, as far as they are known.
-func lacking(s store.Store, op model.Op, reason string, words ...string) error {
+func lackError(s store.Store, op model.Op, reason string, words ...string) error {
 	given := make([]string, len(words))
 	for i, text := range words {
-		given[i] = word(text)
+		given[i] = shellWord(text)
 	}
 	if len(words) > 0 {
-		given[0] = word(shownAddress(words[0], s)) // without a password
+		given[0] = shellWord(shownAddress(words[0], s)) // without a password
 	}
 	todo := ""
 	switch op {

@@ -22,8 +22,8 @@ type sought struct {
 	within time.Duration
 }
 
-// finding is `hindcast find`.
-func (a *App) finding() *cobra.Command {
+// findCommand is `hindcast find`.
+func (a *App) findCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	var what sought
@@ -53,12 +53,12 @@ that takes longer on one state than --within says, or more than 256 MB, is ended
 		Example: `  hindcast find trips.db trip-planner '.cart.total > 200'
   hindcast find trips.db 'any(.messages[]; .role == "tool")' --last
   hindcast find trips.db trip-planner '.status == "booked"' --all --json | jq '.[].name'`,
-		Args:              argsBetween(1, oneSession.all()+1),
+		Args:              argsBetween(1, oneSession.countAll()+1),
 		ValidArgsFunction: a.completePath(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run := a.answer // one line needs no pager
+			run := a.runAnswer // one line needs no pager
 			if what.all {
-				run = a.reading
+				run = a.runReading
 			}
 			return run(func(ctx context.Context, p *printer, args []string) error {
 				if what.all && (what.last || what.reverse) {
@@ -69,8 +69,8 @@ that takes longer on one state than --within says, or more than 256 MB, is ended
 				if err != nil {
 					return &usageError{fmt.Errorf("find: %w", err)}
 				}
-				return a.findSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
-					return raiseLimit("find", a.seek(ctx, p, of, x.Within(what.within), what))
+				return a.withSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+					return raiseLimit("find", a.runFind(ctx, p, of, x.Within(what.within), what))
 				})(ctx, p, args[:last])
 			})(cmd, args)
 		},
@@ -100,17 +100,17 @@ func raiseLimit(command string, err error) error {
 	return &advisedError{err, "Ask for less at once: an expression that counts or compares needs no list of all."}
 }
 
-// turn is the turn that is looked for; with --all it is any.
-func (w sought) turn() query.Turn {
+// soughtTurn is the turn that is looked for; with --all it is any.
+func (w sought) soughtTurn() query.Turn {
 	if w.reverse {
 		return query.TurnsFalse
 	}
 	return query.TurnsTrue
 }
 
-// seek finds what is looked for and writes it.
-func (a *App) seek(ctx context.Context, p *printer, of *subject, x *query.Expr, what sought) error {
-	t, err := of.timeline(ctx)
+// runFind finds what is looked for and writes it.
+func (a *App) runFind(ctx context.Context, p *printer, of *subject, x *query.Expr, what sought) error {
+	t, err := of.readTimeline(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (a *App) seek(ctx context.Context, p *printer, of *subject, x *query.Expr, 
 		seeking.shown = &progress{out: a.Err}
 	}
 	if p.json {
-		err = array(p, mapElements(seeking.among(all), func(f query.Found) foundJSON {
+		err = writeArray(p, mapElements(seeking.among(all), func(f query.Found) foundJSON {
 			return foundJSON{headerOf(t, f.Visit), turnWords[f.Turn], f.OrBefore, f.Why}
 		}))
 	} else {
@@ -134,7 +134,7 @@ func (a *App) seek(ctx context.Context, p *printer, of *subject, x *query.Expr, 
 		return err
 	}
 	if seeking.failed > 0 && !what.all {
-		fmt.Fprintf(a.Err, "hindcast: find: %s\n", printable.String(seeking.failures()))
+		fmt.Fprintf(a.Err, "hindcast: find: %s\n", printable.String(seeking.describeFailures()))
 	}
 	if !seeking.found {
 		where := "in"
@@ -142,7 +142,7 @@ func (a *App) seek(ctx context.Context, p *printer, of *subject, x *query.Expr, 
 			where = "on the active path of"
 		}
 		return &advisedError{
-			fmt.Errorf("find: %.80q never becomes %s %s %.80q", x, turnWords[what.turn()], where, of.session),
+			fmt.Errorf("find: %.80q never becomes %s %s %.80q", x, turnWords[what.soughtTurn()], where, of.session),
 			"hindcast find --all also lists where it becomes false, or cannot be evaluated.",
 		}
 	}
@@ -166,7 +166,7 @@ type seeking struct {
 func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found, error] {
 	return func(yield func(query.Found, error) bool) {
 		if s.shown != nil {
-			defer s.shown.clear()
+			defer s.shown.clearLine()
 		}
 		for f, err := range all {
 			switch {
@@ -175,20 +175,20 @@ func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found
 				return
 			case f.Turn == query.Passed:
 				if s.shown != nil {
-					s.shown.write(s.progressText(f.Visit))
+					s.shown.writeLine(s.progressText(f.Visit))
 				}
 				continue
 			case f.Turn == query.Fails || f.Turn == query.Unknown:
 				if s.failed++; s.failed == 1 {
 					s.first = f
 				}
-			case f.Turn == s.turn():
+			case f.Turn == s.soughtTurn():
 				s.found = true
 			}
 			if s.shown != nil {
-				s.shown.clear()
+				s.shown.clearLine()
 			}
-			if (s.all || f.Turn == s.turn()) && !yield(f, nil) || s.found && !s.all {
+			if (s.all || f.Turn == s.soughtTurn()) && !yield(f, nil) || s.found && !s.all {
 				return
 			}
 		}
@@ -203,8 +203,8 @@ func (s *seeking) progressText(n model.Node) string {
 	return fmt.Sprintf("%d of %s", n+1, model.Count(s.timeline.Len(), "snapshot"))
 }
 
-// failures says where nothing can be said of the expression.
-func (s *seeking) failures() string {
+// describeFailures says where nothing can be said of the expression.
+func (s *seeking) describeFailures() string {
 	text := fmt.Sprintf("at %s: %s", s.timeline.Name(s.first.Visit), s.first.Why)
 	if s.failed > 1 {
 		text += fmt.Sprintf(" (and from %s on something else)", model.Count(s.failed-1, "other snapshot"))
@@ -226,12 +226,12 @@ type foundJSON struct {
 
 // writeFound writes a line for each snapshot at which an expression turned.
 func (p *printer) writeFound(t *model.Timeline, found iter.Seq2[query.Found, error]) error {
-	lines := p.visits(t)
+	lines := p.newVisits(t)
 	for f, err := range found {
 		if err != nil {
 			return err
 		}
-		lines.begin(f.Visit)
+		lines.beginLine(f.Visit)
 		what, colour := turnWords[f.Turn], green
 		switch f.Turn {
 		case query.TurnsFalse:
@@ -244,7 +244,7 @@ func (p *printer) writeFound(t *model.Timeline, found iter.Seq2[query.Found, err
 		if f.OrBefore {
 			what += ", in " + t.Name(f.Visit) + " or before"
 		}
-		lines.end(colour, printable.String(what))
+		lines.endLine(colour, printable.String(what))
 	}
 	return nil
 }

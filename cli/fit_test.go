@@ -17,7 +17,7 @@ var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 func TestFit(t *testing.T) {
 	long := strings.Repeat("ab界", 200)
 	other := strings.Repeat("ab界", 100) + "X" + strings.Repeat("ab界", 100)
-	c := start(t, elements([]store.Row{
+	c := start(t, sequenceOf([]store.Row{
 		{Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Title: long}, State: []byte(`{"text":"` + long + `","gone":"` + long + `"}`)},
 		{Header: model.Header{ID: "b", SessionID: "s", Visit: 2, ParentVisit: 1, Index: 1, Title: long}, State: []byte(`{"text":"` + other + `","new":["` + long + `"]}`)},
 	}))
@@ -44,7 +44,7 @@ func TestFit(t *testing.T) {
 // A log of the last snapshots says that the head is not among them.
 func TestLog_saysThatTheHeadIsLeftOut(t *testing.T) {
 	for args, want := range map[string]string{"3": "are left out, and the head #0 with them\n", "0": "head #0\n○"} {
-		s := start(t, elements([]store.Row{
+		s := start(t, sequenceOf([]store.Row{
 			{Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Head: true}, State: []byte(`{}`)},
 			{Header: model.Header{ID: "b", SessionID: "s", Visit: 2, ParentVisit: 1, Index: 1, Orphaned: true}, State: []byte(`{"n":1}`)},
 			{Header: model.Header{ID: "c", SessionID: "s", Visit: 3, ParentVisit: 2, Index: 2, Orphaned: true}, State: []byte(`{"n":2}`)},
@@ -60,7 +60,7 @@ func TestLog_saysThatTheHeadIsLeftOut(t *testing.T) {
 // So are the rows of a table: what a session begins with is cut, no other column.
 func TestFit_ofATable(t *testing.T) {
 	asked := strings.Repeat("word ", 30) + "end"
-	c := start(t, elements([]store.Row{{
+	c := start(t, sequenceOf([]store.Row{{
 		Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Head: true},
 		State:  []byte(`{"messages":[{"role":"user","content":[{"text":"` + asked + `"}]}]}`),
 	}}))
@@ -80,7 +80,7 @@ func TestFit_ofATable(t *testing.T) {
 // tells it from one that begins alike. In a pipe it is whole.
 func TestFit_ofALongName(t *testing.T) {
 	first, second := "customer-"+strings.Repeat("x", 186)+"-0001", "customer-"+strings.Repeat("x", 186)+"-0002"
-	c := start(t, elements([]store.Row{
+	c := start(t, sequenceOf([]store.Row{
 		{Header: model.Header{ID: "a", SessionID: first, Visit: 1, Head: true}, State: []byte(`{"messages":[{"role":"user","content":[{"text":"hello"}]}]}`)},
 		{Header: model.Header{ID: "b", SessionID: second, ParentID: "gone", Visit: 1, Head: true}, State: []byte(`{}`)},
 	}))
@@ -109,7 +109,7 @@ func TestFit_ofALongName(t *testing.T) {
 // where there is none. What is found in a long text is shown with a little around it.
 func TestFit_ofTwoLinesAndOfWhatIsFound(t *testing.T) {
 	long := strings.Repeat("ab界 ", 100)
-	c := start(t, elements([]store.Row{
+	c := start(t, sequenceOf([]store.Row{
 		{Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Title: "first"}, State: []byte(`{"n":0}`)},
 		{Header: model.Header{ID: "b", SessionID: "s", Visit: 2, ParentVisit: 1, Index: 1, TurnIndex: 1, Title: "left " + long, Orphaned: true}, State: []byte(`{"n":1}`)},
 		{Header: model.Header{ID: "c", SessionID: "s", Visit: 3, ParentVisit: 1, Index: 1, TurnIndex: 1, Title: "right " + long}, State: []byte(`{"n":"` + long + `needle` + long + `"}`)},

@@ -19,8 +19,8 @@ import (
 	"hindcast/store"
 )
 
-// grep is `hindcast grep`.
-func (a *App) grep() *cobra.Command {
+// grepCommand is `hindcast grep`.
+func (a *App) grepCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	var fixed, ignore, sensitive bool
@@ -54,7 +54,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			}
 			return a.completeSnapshot(0)(cmd, args[1:], word)
 		},
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			if ignore && sensitive {
 				return usagef("--ignore-case and --case-sensitive: give one of them")
 			}
@@ -76,7 +76,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			if err != nil {
 				return cmp.Or(orderOf(args), err)
 			}
-			s, err := a.open(ctx, address)
+			s, err := a.openStore(ctx, address)
 			if err != nil {
 				return cmp.Or(orderOf(args), err)
 			}
@@ -86,16 +86,16 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				if err := store.Find(ctx, s, rest[0]); err != nil {
 					return cmp.Or(orderOf(args), noSessionIn(ctx, s, address, rest[0], err))
 				}
-				sessions = elements([]model.SessionInfo{{ID: rest[0]}})
+				sessions = sequenceOf([]model.SessionInfo{{ID: rest[0]}})
 			}
 			found := &searched{app: a, store: s, Search: search}
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}
 			if p.json {
-				err = array(p, found.json(ctx, p, sessions))
+				err = writeArray(p, found.yieldJSON(ctx, p, sessions))
 			} else {
-				err = p.grep(found.hits(ctx, p, sessions))
+				err = p.writeGrep(found.yieldHits(ctx, p, sessions))
 			}
 			if err == nil && found.n == 0 {
 				err = fmt.Errorf("grep: nothing fits %.80q in %s", args[0], model.Count(found.sessions, "session"))
@@ -133,9 +133,9 @@ type foundIn struct {
 	query.Hit
 }
 
-// hits yields what is found, session by session. What was written of one is shown before the
+// yieldHits yields what is found, session by session. What was written of one is shown before the
 // next one is searched.
-func (f *searched) hits(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[foundIn, error] {
+func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[foundIn, error] {
 	return func(yield func(foundIn, error) bool) {
 		for info, err := range f.Candidates(ctx, f.store, sessions) {
 			if err != nil {
@@ -143,13 +143,13 @@ func (f *searched) hits(ctx context.Context, p *printer, sessions iter.Seq2[mode
 				return
 			}
 			if f.progress != nil {
-				f.progress.write(fmt.Sprintf("%d found in %s", f.n, model.Count(f.sessions, "session")))
+				f.progress.writeLine(fmt.Sprintf("%d found in %s", f.n, model.Count(f.sessions, "session")))
 			}
 			f.sessions++
 			if info.Passed {
 				continue
 			}
-			t, err := f.app.timeline(ctx, f.store, info.ID)
+			t, err := f.app.labelledTimeline(ctx, f.store, info.ID)
 			var hits iter.Seq2[query.Hit, error] = func(func(query.Hit, error) bool) {}
 			if err == nil {
 				hits = query.Open(f.store, t).Grep(ctx, f.Search)
@@ -160,14 +160,14 @@ func (f *searched) hits(ctx context.Context, p *printer, sessions iter.Seq2[mode
 				}
 				f.n++
 				if f.progress != nil {
-					f.progress.clear()
+					f.progress.clearLine()
 				}
 				if !yield(foundIn{t, info.ID, hit}, nil) {
 					return
 				}
 			}
 			if f.progress != nil {
-				f.progress.clear()
+				f.progress.clearLine()
 			}
 			if ctx.Err() != nil {
 				yield(foundIn{}, ctx.Err())
@@ -198,9 +198,9 @@ type grepJSON struct {
 	Active  string `json:"active,omitempty"`
 }
 
-func (f *searched) json(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[grepJSON, error] {
+func (f *searched) yieldJSON(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[grepJSON, error] {
 	return func(yield func(grepJSON, error) bool) {
-		for hit, err := range f.hits(ctx, p, sessions) {
+		for hit, err := range f.yieldHits(ctx, p, sessions) {
 			if err != nil {
 				yield(grepJSON{}, err)
 				return
@@ -222,8 +222,8 @@ func (f *searched) json(ctx context.Context, p *printer, sessions iter.Seq2[mode
 	}
 }
 
-// grep writes what is found: a line for each session, and below it one for each text.
-func (p *printer) grep(hits iter.Seq2[foundIn, error]) error {
+// writeGrep writes what is found: a line for each session, and below it one for each text.
+func (p *printer) writeGrep(hits iter.Seq2[foundIn, error]) error {
 	session, first := "", true
 	for hit, err := range hits {
 		if err != nil {
@@ -236,14 +236,14 @@ func (p *printer) grep(hits iter.Seq2[foundIn, error]) error {
 			session, first = hit.session, false
 			fmt.Fprintln(p, p.paint.in(bold, p.fitName(printable.String(session), max(p.width, leastFit))))
 		}
-		p.hit(hit)
+		p.writeHit(hit)
 	}
 	return nil
 }
 
-// hit writes the line of one text: the snapshot, who speaks, and the text around the match.
-func (p *printer) hit(hit foundIn) {
-	shape, sgr := p.shape(hit.Timeline, hit.Visit)
+// writeHit writes the line of one text: the snapshot, who speaks, and the text around the match.
+func (p *printer) writeHit(hit foundIn) {
+	shape, sgr := p.visitShape(hit.Timeline, hit.Visit)
 	h := hit.Header(hit.Visit)
 	line := shape + " " + padRight(hit.Name(hit.Visit), 5) + "  turn " + p.turn(&h)
 	if hit.Active == model.NoNode && !hit.OnPath(hit.Visit) {
@@ -253,23 +253,23 @@ func (p *printer) hit(hit foundIn) {
 	}
 	where := cmp.Or(hit.Path, "/")
 	if hit.Message >= 0 {
-		where = p.clip(strings.TrimSpace(fmt.Sprintf("[%d] %s %s", hit.Message, hit.Role, hit.Tool)), maxEvent+8)
+		where = p.clipLine(strings.TrimSpace(fmt.Sprintf("[%d] %s %s", hit.Message, hit.Role, hit.Tool)), maxEvent+8)
 	} else {
-		where = p.clip(where, maxEvent+8)
+		where = p.clipLine(where, maxEvent+8)
 	}
 	if hit.Key {
 		where += " key"
 	}
 	behind := displaywidth.String(line) + 2 + displaywidth.String(where) + 2
-	fmt.Fprintf(p, "%s  %s  %s\n", p.paint.in(sgr, line), p.paint.in(faint, where), p.excerpt(hit.Text, hit.From, hit.To, behind))
+	fmt.Fprintf(p, "%s  %s  %s\n", p.paint.in(sgr, line), p.paint.in(faint, where), p.markExcerpt(hit.Text, hit.From, hit.To, behind))
 }
 
 // beforeMatch is how many cells a terminal shows of a text before the match.
 const beforeMatch = 24
 
-// excerpt returns a text on one line with the match painted; on a terminal what is around the
+// markExcerpt returns a text on one line with the match painted; on a terminal what is around the
 // match, as far as there is room.
-func (p *printer) excerpt(text string, from, to, behind int) string {
+func (p *printer) markExcerpt(text string, from, to, behind int) string {
 	before, match, after := text[:from], text[from:to], text[to:]
 	if p.width > 0 {
 		room := max(p.width-behind, leastFit)

@@ -14,8 +14,8 @@ import (
 	"hindcast/query"
 )
 
-// history is `hindcast history`.
-func (a *App) history() *cobra.Command {
+// historyCommand is `hindcast history`.
+func (a *App) historyCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	return &cobra.Command{
@@ -35,17 +35,17 @@ recorded. The exit code is 1 where no snapshot has the value.`,
 		Example: `  hindcast history trips.db trip-planner /cart/total
   hindcast history trips.db .messages[3].content
   hindcast history trips.db /messages/3 --json | jq '.[].name'`,
-		Args:              argsBetween(1, oneSession.all()+1),
+		Args:              argsBetween(1, oneSession.countAll()+1),
 		ValidArgsFunction: a.completePath(0),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			// PATH begins as a file does, so it is parted from what names a store.
 			last := len(args) - 1
 			path, err := query.ParsePath(args[last])
 			if err != nil {
 				return &usageError{fmt.Errorf("history: %w; PATH is a JSON Pointer or a jq path, such as /cart/total or .cart.total", err)}
 			}
-			return a.findSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
-				return p.history(ctx, of, path, args[last])
+			return a.withSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+				return p.writeHistory(ctx, of, path, args[last])
 			})(ctx, p, args[:last])
 		}),
 	}
@@ -61,9 +61,9 @@ type historyJSON struct {
 	Unknown  string `json:"unknown,omitempty"`
 }
 
-// history writes the changes of the value at a path, which was given as pointer.
-func (p *printer) history(ctx context.Context, of *subject, path query.Path, pointer string) error {
-	t, err := of.timeline(ctx)
+// writeHistory writes the changes of the value at a path, which was given as pointer.
+func (p *printer) writeHistory(ctx context.Context, of *subject, path query.Path, pointer string) error {
+	t, err := of.readTimeline(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (p *printer) history(ctx context.Context, of *subject, path query.Path, poi
 		}
 	}
 	if p.json {
-		err = array(p, mapElements(changes, func(c query.Change) historyJSON {
+		err = writeArray(p, mapElements(changes, func(c query.Change) historyJSON {
 			return historyJSON{headerOf(t, c.Visit), c.Old, c.New, c.OrBefore, c.Unknown}
 		}))
 	} else {
@@ -94,12 +94,12 @@ func (p *printer) history(ctx context.Context, of *subject, path query.Path, poi
 
 // writeChanges writes a line for each change of a value.
 func (p *printer) writeChanges(t *model.Timeline, changes iter.Seq2[query.Change, error]) error {
-	lines := p.visits(t)
+	lines := p.newVisits(t)
 	for c, err := range changes {
 		if err != nil {
 			return err
 		}
-		behind := lines.begin(c.Visit)
+		behind := lines.beginLine(c.Visit)
 		where := ""
 		if c.OrBefore {
 			where = "in " + t.Name(c.Visit) + " or before: "
@@ -109,19 +109,19 @@ func (p *printer) writeChanges(t *model.Timeline, changes iter.Seq2[query.Change
 		case c.Unknown != "":
 			what, colour = "? "+printable.String(c.Unknown), faint
 		case c.Old == nil:
-			what, colour = "+ "+where+p.brief(c.New, room), green
+			what, colour = "+ "+where+p.briefValue(c.New, room), green
 		case c.New == nil:
-			what, colour = "- "+where+p.brief(c.Old, room), red
+			what, colour = "- "+where+p.briefValue(c.Old, room), red
 		default:
-			what = "~ " + where + p.replacement(c.Old, c.New, room)
+			what = "~ " + where + p.showReplacement(c.Old, c.New, room)
 		}
-		lines.end(colour, what)
+		lines.endLine(colour, what)
 	}
 	return nil
 }
 
-// shape returns the shape of a visit and the colour of its row.
-func (p *printer) shape(t *model.Timeline, n model.Node) (shape, sgr string) {
+// visitShape returns the shape of a visit and the colour of its row.
+func (p *printer) visitShape(t *model.Timeline, n model.Node) (shape, sgr string) {
 	switch {
 	case n == t.Head():
 		return p.glyphs.Head, boldGreen
@@ -142,15 +142,15 @@ type visits struct {
 	sgr     string
 }
 
-func (p *printer) visits(t *model.Timeline) *visits {
-	return &visits{printer: p, Timeline: t, columns: p.columns(t, 0)}
+func (p *printer) newVisits(t *model.Timeline) *visits {
+	return &visits{printer: p, Timeline: t, columns: p.measureColumns(t, 0)}
 }
 
-// begin begins a line and returns behind how many cells the rest of it stands.
-func (v *visits) begin(n model.Node) (behind int) {
+// beginLine begins a line and returns behind how many cells the rest of it stands.
+func (v *visits) beginLine(n model.Node) (behind int) {
 	if v.line, v.sgr = append(v.line[:0], "? not recorded here"...), faint; n != model.NoNode {
 		h := v.Header(n)
-		shape, sgr := v.shape(v.Timeline, n)
+		shape, sgr := v.visitShape(v.Timeline, n)
 		v.sgr = sgr
 		v.line = appendPadded(append(v.line[:0], shape+" "...), v.Name(n), v.columns.name)
 		v.line = appendPadded(append(v.line, "  turn "...), v.turn(&h), v.columns.turn)
@@ -159,8 +159,8 @@ func (v *visits) begin(n model.Node) (behind int) {
 	return displaywidth.Bytes(v.line) + 2
 }
 
-// end ends the line with a text that is safe to print.
-func (v *visits) end(colour, text string) {
+// endLine ends the line with a text that is safe to print.
+func (v *visits) endLine(colour, text string) {
 	text = v.fitLine(text, displaywidth.Bytes(v.line)+2)
 	fmt.Fprintf(v, "%s  %s\n", v.paint.in(v.sgr, string(v.line)), v.paint.in(colour, text))
 }

@@ -14,9 +14,9 @@ import (
 	"hindcast/store"
 )
 
-// journal is `hindcast journal`.
-func (a *App) journal() *cobra.Command {
-	return a.reads(storeOnly, &cobra.Command{
+// journalCommand is `hindcast journal`.
+func (a *App) journalCommand() *cobra.Command {
+	return a.readingCommand(storeOnly, &cobra.Command{
 		Use:   "journal [STORE]",
 		Short: "list Hindcast's own writes to a store, the newest first",
 		Long: `Journal lists Hindcast's own writes to a store, the newest first: from which head
@@ -28,7 +28,7 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
 		features := of.store.Features()
 		if features.Journal == nil {
-			return lacking(of.store, model.OpUndo, store.Reason(of.store, model.OpUndo))
+			return lackError(of.store, model.OpUndo, store.Reason(of.store, model.OpUndo))
 		}
 		var err error
 		entries, damaged := features.Journal(ctx)
@@ -37,19 +37,19 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 		}
 		switch {
 		case p.json:
-			err = array(p, elements(entries))
+			err = writeArray(p, sequenceOf(entries))
 		case len(entries) > 0 || damaged == nil:
-			p.journal(entries)
+			p.writeJournal(entries)
 		}
 		if damaged != nil {
-			a.report("hindcast journal", damaged)
+			a.reportError("hindcast journal", damaged)
 			err = cmp.Or(err, errFaults)
 		}
 		return err
 	})
 }
 
-func (p *printer) journal(entries []model.JournalEntry) {
+func (p *printer) writeJournal(entries []model.JournalEntry) {
 	if len(entries) == 0 {
 		fmt.Fprintln(p, "nothing written yet")
 		return
@@ -59,24 +59,24 @@ func (p *printer) journal(entries []model.JournalEntry) {
 	if slices.ContainsFunc(entries, func(e model.JournalEntry) bool { return len(e.Files) > 0 }) {
 		files = "FILES"
 	}
-	t.row("ENTRY", "AT", "WRITE", "SESSION", "FROM", "TO", files)
+	t.addRow("ENTRY", "AT", "WRITE", "SESSION", "FROM", "TO", files)
 	for i := range entries {
 		e := &entries[i]
 		last := filesText(e.Files)
 		if e.Undone {
-			last = join(last, "undone")
+			last = joinTexts(last, "undone")
 		}
 		if e.Broken != "" {
-			last = join(last, "broken off: "+printable.String(e.Broken))
+			last = joinTexts(last, "broken off: "+printable.String(e.Broken))
 		}
-		t.row(strconv.FormatInt(e.ID, 10), moment(e.At), string(e.Op), printable.String(model.AndOthers(e.Session, e.Others)),
-			place(model.Point{ID: e.From, Index: e.FromIndex}), place(model.Point{ID: e.To, Index: e.ToIndex}), last)
+		t.addRow(strconv.FormatInt(e.ID, 10), formatMoment(e.At), string(e.Op), printable.String(model.AndOthers(e.Session, e.Others)),
+			headName(model.Point{ID: e.From, Index: e.FromIndex}), headName(model.Point{ID: e.To, Index: e.ToIndex}), last)
 	}
-	t.write(p)
+	t.writeTable(p)
 }
 
-// join puts a semicolon between two texts; the first may be "".
-func join(text, more string) string {
+// joinTexts puts a semicolon between two texts; the first may be "".
+func joinTexts(text, more string) string {
 	if text == "" {
 		return more
 	}
@@ -109,8 +109,8 @@ func filesText(list []model.PlanFile) string {
 	return text
 }
 
-// place names a head, "none" for a session without one.
-func place(at model.Point) string {
+// headName names a head, "none" for a session without one.
+func headName(at model.Point) string {
 	if at.ID == "" {
 		return "none"
 	}

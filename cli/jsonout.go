@@ -13,9 +13,9 @@ import (
 	"hindcast/model/printable"
 )
 
-// document writes one value as a JSON document on one line.
-func (p *printer) document(v any) error {
-	data, err := encode(v)
+// writeDocument writes one value as a JSON document on one line.
+func (p *printer) writeDocument(v any) error {
+	data, err := encodeJSON(v)
 	if err != nil {
 		return err
 	}
@@ -24,17 +24,17 @@ func (p *printer) document(v any) error {
 	return nil
 }
 
-// array writes a sequence as one JSON array, an element on each line, without
+// writeArray writes a sequence as one JSON array, an element on each line, without
 // holding more than one element. An error in the sequence ends it, and leaves
 // the array open: half an answer should not parse.
-func array[T any](p *printer, seq iter.Seq2[T, error]) error {
+func writeArray[T any](p *printer, seq iter.Seq2[T, error]) error {
 	p.WriteByte('[')
 	sep := "\n"
 	for v, err := range seq {
 		if err != nil {
 			return err
 		}
-		data, err := encode(v)
+		data, err := encodeJSON(v)
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func array[T any](p *printer, seq iter.Seq2[T, error]) error {
 	return nil
 }
 
-// elements turns a slice into a sequence that cannot fail.
-func elements[T any](list []T) iter.Seq2[T, error] {
+// sequenceOf turns a slice into a sequence that cannot fail.
+func sequenceOf[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {
 			if !yield(v, nil) {
@@ -76,10 +76,10 @@ func mapElements[T, U any](seq iter.Seq2[T, error], as func(T) U) iter.Seq2[U, e
 	}
 }
 
-// encode returns the JSON of a value of ours: compact, with <, > and & as they
+// encodeJSON returns the JSON of a value of ours: compact, with <, > and & as they
 // are, and with every control or invisible character of a string escaped, so
 // that an id is harmless wherever the document ends up.
-func encode(v any) ([]byte, error) {
+func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -19,7 +19,7 @@ var hostile = []string{
 
 func TestEncode_leavesNothingThatATerminalObeys(t *testing.T) {
 	for _, s := range hostile {
-		data, err := encode(map[string]string{s: s})
+		data, err := encodeJSON(map[string]string{s: s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestEncode_leavesNothingThatATerminalObeys(t *testing.T) {
 }
 
 func TestEncode_leavesMarkupAsItIs(t *testing.T) {
-	data, err := encode("<a & b>")
+	data, err := encodeJSON("<a & b>")
 	if err != nil || string(data) != `"<a & b>"` {
 		t.Errorf("%s, %v", data, err)
 	}
@@ -80,10 +80,10 @@ func TestJSON_hidesNothingOnATerminal(t *testing.T) {
 	storm := "z" + strings.Repeat("\u0301", 300)
 	value := "né 한 日本 กำ 🙂" + unseen + storm
 	for name, run := range map[string]func(*App, *printer) error{
-		"a document": func(a *App, p *printer) error { return p.document(map[string]string{"a": value}) },
-		"a list":     func(a *App, p *printer) error { return array(p, elements([]string{value})) },
+		"a document": func(a *App, p *printer) error { return p.writeDocument(map[string]string{"a": value}) },
+		"a list":     func(a *App, p *printer) error { return writeArray(p, sequenceOf([]string{value})) },
 		"a state": func(a *App, p *printer) error {
-			_, err := a.harmless(p).Write([]byte(`{"a":"` + value + `"}`))
+			_, err := a.harmlessWriter(p).Write([]byte(`{"a":"` + value + `"}`))
 			return err
 		},
 	} {
@@ -144,12 +144,12 @@ func TestValue_isJSON(t *testing.T) {
 		` {"a":[NaN, -Infinity,"NaN",1.0e400],"b":{"Infinity":Infinity}}`: `{"a":["NaN","-Infinity","NaN",1.0e400],"b":{"Infinity":"Infinity"}}`,
 		`[1.0,"NaN"]`: `[1.0,"NaN"]`,
 	} {
-		got, err := encode(historyJSON{Old: value(given)})
+		got, err := encodeJSON(historyJSON{Old: value(given)})
 		if err != nil || !strings.Contains(string(got), `"old":`+want+`}`) {
 			t.Errorf("%s: %s, %v, not %s", given, got, err, want)
 		}
 	}
-	if _, err := encode(historyJSON{Old: value(`[NaN`)}); err == nil {
+	if _, err := encodeJSON(historyJSON{Old: value(`[NaN`)}); err == nil {
 		t.Error("half a value was written")
 	}
 }

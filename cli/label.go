@@ -19,11 +19,11 @@ import (
 // aLabel asks for a snapshot and a name.
 var aLabel = words{session: true, least: 0, most: 2}
 
-// label is `hindcast label`.
-func (a *App) label() *cobra.Command {
+// labelCommand is `hindcast label`.
+func (a *App) labelCommand() *cobra.Command {
 	var note, remove string
 	var force bool
-	cmd := a.answers(aLabel, &cobra.Command{
+	cmd := a.answeringCommand(aLabel, &cobra.Command{
 		Use:   "label [STORE] [SESSION] SNAPSHOT NAME | --remove NAME",
 		Short: "give a snapshot a name, which stands for it from then on",
 		Long: `Label gives a snapshot a name, and maybe a note. The name stands for the snapshot
@@ -47,14 +47,14 @@ that another snapshot of the session has, without --force.`,
 		case remove == "" && len(specs) < 2:
 			return usagef("label: SNAPSHOT and NAME are both needed; hindcast labels lists them")
 		}
-		t, err := of.timeline(ctx)
+		t, err := of.readTimeline(ctx)
 		if err != nil {
 			return err
 		}
 		if remove != "" {
-			return a.unlabel(ctx, p, s, t, of.session, remove)
+			return a.removeLabel(ctx, p, s, t, of.session, remove)
 		}
-		n, err := visit(t, specs[0])
+		n, err := findVisit(t, specs[0])
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ that another snapshot of the session has, without --force.`,
 		if label, err = a.Labels.Set(ctx, s, label); err != nil {
 			return err
 		}
-		return p.label("labelled", t.Name(n), label)
+		return p.writeLabel("labelled", t.Name(n), label)
 	})
 	cmd.ValidArgsFunction = a.completeSnapshot(1)
 	cmd.Flags().StringVar(&note, "note", "", "a `TEXT` that is kept with the label")
@@ -89,22 +89,22 @@ func (a *App) completeLabels(cmd *cobra.Command, args []string, word string) (wo
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	s, err := a.open(ctx, address)
+	s, err := a.openStore(ctx, address)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer s.Close()
 	list, _ := a.Labels.Of(ctx, s, rest[0]) // none completes to nothing
 	for _, label := range list {
-		if strings.HasPrefix(label.Name, word) && plain(label.Name) {
+		if strings.HasPrefix(label.Name, word) && isPlain(label.Name) {
 			words = append(words, label.Name)
 		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// unlabel removes a label of a session.
-func (a *App) unlabel(ctx context.Context, p *printer, s store.Store, t *model.Timeline, session, name string) error {
+// removeLabel removes a label of a session.
+func (a *App) removeLabel(ctx context.Context, p *printer, s store.Store, t *model.Timeline, session, name string) error {
 	list, err := a.Labels.Of(ctx, s, session)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *App) unlabel(ctx context.Context, p *printer, s store.Store, t *model.T
 		for _, label := range list {
 			names = append(names, label.Name)
 		}
-		if near := nearest(name, names); near != "" {
+		if near := nearestName(name, names); near != "" {
 			return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
 		}
 	}
@@ -124,7 +124,7 @@ func (a *App) unlabel(ctx context.Context, p *printer, s store.Store, t *model.T
 	}
 	for _, label := range list {
 		if label.Name == name {
-			return p.label("removed from", nameAt(t, t.FindLabel(name)), label)
+			return p.writeLabel("removed from", nameAt(t, t.FindLabel(name)), label)
 		}
 	}
 	return nil
@@ -142,13 +142,13 @@ type labelJSON struct {
 }
 
 func labelOf(label model.Label, name string) labelJSON {
-	return labelJSON{label.Name, label.Note, writable(label.At), label.Session, label.ID, label.Visit, name}
+	return labelJSON{label.Name, label.Note, writableTime(label.At), label.Session, label.ID, label.Visit, name}
 }
 
-// label writes the outcome of a change of a label.
-func (p *printer) label(done, snapshot string, label model.Label) error {
+// writeLabel writes the outcome of a change of a label.
+func (p *printer) writeLabel(done, snapshot string, label model.Label) error {
 	if p.json {
-		return p.document(labelOf(label, snapshot))
+		return p.writeDocument(labelOf(label, snapshot))
 	}
 	fmt.Fprintf(p, "%s %s %s of %s: %s\n", done, snapshot, shortID(label.ID), printable.String(label.Session), printable.String(label.Name))
 	return nil
@@ -174,8 +174,8 @@ func labelNames(list []model.Label) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// labels is `hindcast labels`.
-func (a *App) labels() *cobra.Command {
+// labelsCommand is `hindcast labels`.
+func (a *App) labelsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "labels [STORE] [SESSION]",
 		Short: "list the labels of snapshots",
@@ -186,12 +186,12 @@ is listed without one.`,
   hindcast labels trips.db trip-planner --json | jq -r '.[].label'`,
 		Args:              argsBetween(0, 2),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			address, sessions, err := a.storeOf(ctx, args, len(args) == 2)
 			if err != nil {
 				return err
 			}
-			s, err := a.open(ctx, address)
+			s, err := a.openStore(ctx, address)
 			if err != nil {
 				return err
 			}
@@ -211,9 +211,9 @@ is listed without one.`,
 			}
 			list := a.labelsOf(ctx, s, sessions)
 			if p.json {
-				return array(p, list)
+				return writeArray(p, list)
 			}
-			return p.labels(list)
+			return p.writeLabels(list)
 		}),
 	}
 }
@@ -225,7 +225,7 @@ func (a *App) labelsOf(ctx context.Context, s store.Store, sessions []string) it
 			list, err := a.Labels.Of(ctx, s, session)
 			var t *model.Timeline
 			if err == nil && len(list) > 0 {
-				t, err = timeline(ctx, s, session)
+				t, err = readTimeline(ctx, s, session)
 			}
 			if err != nil {
 				yield(labelJSON{}, err)
@@ -243,9 +243,9 @@ func (a *App) labelsOf(ctx context.Context, s store.Store, sessions []string) it
 	}
 }
 
-func (p *printer) labels(list iter.Seq2[labelJSON, error]) error {
+func (p *printer) writeLabels(list iter.Seq2[labelJSON, error]) error {
 	var t table
-	t.row("SESSION", "SNAPSHOT", "ID", "LABEL", "SET", "NOTE")
+	t.addRow("SESSION", "SNAPSHOT", "ID", "LABEL", "SET", "NOTE")
 	for l, err := range list {
 		if err != nil {
 			return err
@@ -258,12 +258,12 @@ func (p *printer) labels(list iter.Seq2[labelJSON, error]) error {
 		if name == "" {
 			name = "not there"
 		}
-		t.row(printable.String(l.SessionID), name, shortID(l.ID), printable.String(l.Label), moment(at), printable.String(l.Note))
+		t.addRow(printable.String(l.SessionID), name, shortID(l.ID), printable.String(l.Label), formatMoment(at), printable.String(l.Note))
 	}
 	if len(t.rows) == 1 {
 		fmt.Fprintln(p, "no labels")
 		return nil
 	}
-	t.write(p)
+	t.writeTable(p)
 	return nil
 }

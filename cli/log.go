@@ -17,8 +17,8 @@ import (
 	"hindcast/store"
 )
 
-// timeline reads the headers of a session.
-func timeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
+// readTimeline reads the headers of a session.
+func readTimeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
 	var all model.Headers
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
@@ -29,10 +29,10 @@ func timeline(ctx context.Context, s store.Store, session string) (*model.Timeli
 	return all.Timeline(0), nil
 }
 
-// timeline reads the headers and the labels of a session. That labels cannot be read is
+// labelledTimeline reads the headers and the labels of a session. That labels cannot be read is
 // said, and stops nothing.
-func (a *App) timeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
-	t, err := timeline(ctx, s, session)
+func (a *App) labelledTimeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
+	t, err := readTimeline(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,12 @@ func latestSession(ctx context.Context, s store.Store) (string, error) {
 	return "", fmt.Errorf("%w: the store is empty", model.ErrNoSession)
 }
 
-// log is `hindcast log`.
-func (a *App) log() *cobra.Command {
+// logCommand is `hindcast log`.
+func (a *App) logCommand() *cobra.Command {
 	var last int
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
-	cmd := a.reads(oneSession, &cobra.Command{
+	cmd := a.readingCommand(oneSession, &cobra.Command{
 		Use:   "log [STORE] [SESSION]",
 		Short: "draw the timeline of a session as a tree",
 		Long: `Log draws the timeline of a session as a tree. Time flows down; a branch stands
@@ -74,7 +74,7 @@ last.
 
 With --json it is one array of headers in the same order.`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		t, err := of.timeline(ctx)
+		t, err := of.readTimeline(ctx)
 		if err != nil {
 			return err
 		}
@@ -84,13 +84,13 @@ With --json it is one array of headers in the same order.`,
 			return err
 		}
 		if p.json {
-			return array(p, headersJSON(t, from, unread))
+			return writeArray(p, headersJSON(t, from, unread))
 		}
 		mark := ""
 		if unread > 0 {
-			mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), word(of.address), word(of.session))
+			mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), shellWord(of.address), shellWord(of.session))
 		}
-		p.log(of.session, mark, t, from)
+		p.writeLog(of.session, mark, t, from)
 		return nil
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -146,8 +146,8 @@ func isStep(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
 // maxLanes bounds how much of a line the drawing takes.
 const maxLanes = 16
 
-// log draws a timeline from a row on, below the session's name and a mark, or "".
-func (p *printer) log(session, mark string, t *model.Timeline, from int) {
+// writeLog draws a timeline from a row on, below the session's name and a mark, or "".
+func (p *printer) writeLog(session, mark string, t *model.Timeline, from int) {
 	head := "no head"
 	if h := t.Head(); h != model.NoNode {
 		head = "head " + t.Name(h)
@@ -166,7 +166,7 @@ func (p *printer) log(session, mark string, t *model.Timeline, from int) {
 		}
 		p.WriteByte('\n')
 	}
-	cols := p.columns(t, from)
+	cols := p.measureColumns(t, from)
 	var body, out []byte
 	lanes := min(t.Lanes(), maxLanes)
 	for row := from; row < t.Rows(); row++ {
@@ -180,7 +180,7 @@ func (p *printer) log(session, mark string, t *model.Timeline, from int) {
 		}
 		p.Write(append(bytes.TrimRight(out, " "), '\n'))
 	}
-	p.reasons(t, from)
+	p.writeReasons(t, from)
 }
 
 // appendRow appends the row of a snapshot to dst: its drawing and its columns, which
@@ -196,7 +196,7 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 	}
 	dst = appendIn(dst, p.paint, sgr, body)
 	dst = append(dst, ' ') // between the columns are two spaces
-	remarks := remarks(&h)
+	remarks := markWords(&h)
 	if remarks != "" {
 		style := yellow
 		if h.Marks.Grave() {
@@ -208,7 +208,7 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 		dst = appendIn(append(dst, ' '), p.paint, bold, names)
 		remarks = strings.TrimLeft(remarks+" "+names, " ")
 	}
-	title := p.clip(p.glyphs.Sentence(h.Title), maxTitle)
+	title := p.clipLine(p.glyphs.Sentence(h.Title), maxTitle)
 	if p.width > 0 {
 		title = p.fitLine(title, displaywidth.Bytes(body)+2+displaywidth.String(remarks)+1)
 	}
@@ -238,7 +238,7 @@ const (
 	maxTitle = 200
 )
 
-func (p *printer) columns(t *model.Timeline, from int) logColumns {
+func (p *printer) measureColumns(t *model.Timeline, from int) logColumns {
 	c := logColumns{id: idDigits}
 	for row := from; row < t.Rows(); row++ {
 		r := t.Row(row)
@@ -248,7 +248,7 @@ func (p *printer) columns(t *model.Timeline, from int) logColumns {
 		h := t.Header(r.Node)
 		c.name = max(c.name, len(t.Name(r.Node)))
 		c.turn = max(c.turn, displaywidth.String(p.turn(&h)))
-		c.event = max(c.event, displaywidth.String(p.event(&h)))
+		c.event = max(c.event, displaywidth.String(p.eventText(&h)))
 		c.id = max(c.id, displaywidth.String(shortID(h.ID)))
 	}
 	return c
@@ -262,7 +262,7 @@ func (p *printer) appendLine(dst []byte, c logColumns, t *model.Timeline, n mode
 	short := max(c.name-(len(dst)-name), 0)
 	dst = slices.Insert(dst, name, []byte(spaces(1+short))...)
 	dst = appendPadded(append(dst, "  turn "...), p.turn(&h), c.turn)
-	dst = appendPadded(append(dst, "  "...), p.event(&h), c.event)
+	dst = appendPadded(append(dst, "  "...), p.eventText(&h), c.event)
 	dst = appendPadded(append(dst, "  "...), shortID(h.ID), c.id)
 	return appendMoment(append(dst, "  "...), h.CreatedAt)
 }
@@ -277,18 +277,18 @@ func turnText(h *model.Header, unknown string) string {
 	return strconv.Itoa(h.TurnIndex)
 }
 
-func (p *printer) event(h *model.Header) string {
-	return p.clip(h.EventText(), maxEvent)
+func (p *printer) eventText(h *model.Header) string {
+	return p.clipLine(h.EventText(), maxEvent)
 }
 
-// title returns the header's title behind its marks.
-func (p *printer) title(h *model.Header) string {
-	return strings.TrimLeft(remarks(h)+" "+p.clip(p.glyphs.Sentence(h.Title), maxTitle), " ")
+// titleText returns the header's title behind its marks.
+func (p *printer) titleText(h *model.Header) string {
+	return strings.TrimLeft(markWords(h)+" "+p.clipLine(p.glyphs.Sentence(h.Title), maxTitle), " ")
 }
 
-// remarks returns the marks of a snapshot, each in brackets, or "". That a
+// markWords returns the marks of a snapshot, each in brackets, or "". That a
 // snapshot is a step its shape says.
-func remarks(h *model.Header) string {
+func markWords(h *model.Header) string {
 	var words []string
 	for mark := range (h.Marks &^ model.MarkTraced).All() {
 		words = append(words, "["+mark.Word()+"]")
@@ -296,8 +296,8 @@ func remarks(h *model.Header) string {
 	return strings.Join(words, " ")
 }
 
-// reasons writes why snapshots are off the active path, a line for each reason.
-func (p *printer) reasons(t *model.Timeline, from int) {
+// writeReasons writes why snapshots are off the active path, a line for each reason.
+func (p *printer) writeReasons(t *model.Timeline, from int) {
 	var order []model.Reason
 	names := map[model.Reason][]string{}
 	for row := from; row < t.Rows(); row++ {
@@ -317,6 +317,6 @@ func (p *printer) reasons(t *model.Timeline, from int) {
 		if len(list) > 1 {
 			which += fmt.Sprintf(" to %s, %d snapshots", list[len(list)-1], len(list))
 		}
-		fmt.Fprintf(p, "%s %s: %s\n", p.glyphs.Orphaned, which, reason.Text(moment))
+		fmt.Fprintf(p, "%s %s: %s\n", p.glyphs.Orphaned, which, reason.Text(formatMoment))
 	}
 }

@@ -36,7 +36,7 @@ func grown(n int) *model.Timeline {
 
 func logged(t *model.Timeline) {
 	p := &printer{Writer: bufio.NewWriter(io.Discard), glyphs: look.Unicode}
-	p.log("s", "", t, 0)
+	p.writeLog("s", "", t, 0)
 }
 
 // A row is written into memory that the next one uses again.
@@ -90,7 +90,7 @@ func TestShow_printsWithoutACopy(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	p := &printer{Writer: bufio.NewWriter(io.Discard), glyphs: look.Unicode}
-	p.show(&d)
+	p.writePortrait(&d)
 	runtime.ReadMemStats(&after)
 	if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(len(d.state))/4 {
 		t.Errorf("%d bytes to print a state of %d", taken, len(d.state))

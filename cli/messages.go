@@ -18,10 +18,10 @@ import (
 	"hindcast/model/transcript"
 )
 
-// messages is `hindcast messages`.
-func (a *App) messages() *cobra.Command {
+// messagesCommand is `hindcast messages`.
+func (a *App) messagesCommand() *cobra.Command {
 	var markdown bool
-	cmd := a.reads(oneOrHead, &cobra.Command{
+	cmd := a.readingCommand(oneOrHead, &cobra.Command{
 		Use:   "messages [STORE] [SESSION] [SNAPSHOT]",
 		Short: "print the conversation in a snapshot as a transcript",
 		Long: `Messages prints the conversation in a snapshot: who speaks, the texts, each tool
@@ -34,7 +34,7 @@ viewer loads or follows what a model wrote.`,
   hindcast messages trips.db trip-planner '#3' --md > step3.md
   hindcast messages trips.db trip-planner head --json | jq '.messages[-1]'`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		t, n, err := of.resolve(ctx, of.snapshot())
+		t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
 		if err != nil {
 			return err
 		}
@@ -50,11 +50,11 @@ viewer loads or follows what a model wrote.`,
 		talk := transcriptJSON{Name: t.Name(n), ID: h.ID, SessionID: h.SessionID, Messages: transcript.Of(conversation.Decode(tape))}
 		switch {
 		case p.json:
-			return p.document(talk)
+			return p.writeDocument(talk)
 		case markdown:
-			p.markdown(&talk)
+			p.writeMarkdown(&talk)
 		default:
-			p.transcript(&talk)
+			p.writeTranscript(&talk)
 		}
 		return nil
 	})
@@ -70,8 +70,8 @@ type transcriptJSON struct {
 	Messages  []transcript.Message `json:"messages"`
 }
 
-// head says who speaks, and what is special about the message.
-func head(m *transcript.Message) string {
+// speakerLine says who speaks, and what is special about the message.
+func speakerLine(m *transcript.Message) string {
 	words := []string{fmt.Sprintf("[%d]", m.Index), cmp.Or(printable.String(m.Speaker), m.Role)}
 	for _, remark := range m.Remarks() {
 		words = append(words, "("+remark+")")
@@ -79,23 +79,23 @@ func head(m *transcript.Message) string {
 	return strings.Join(words, " ")
 }
 
-// transcript writes a conversation for people, each part behind an indent.
-func (p *printer) transcript(talk *transcriptJSON) {
+// writeTranscript writes a conversation for people, each part behind an indent.
+func (p *printer) writeTranscript(talk *transcriptJSON) {
 	fmt.Fprintf(p, "%s\n", p.paint.in(bold, fmt.Sprintf("%s %s  %s", printable.String(talk.SessionID), talk.Name, model.Count(len(talk.Messages), "message"))))
 	for i := range talk.Messages {
 		m := &talk.Messages[i]
 		if len(m.Parts) == 0 {
 			continue // its results stand with their calls
 		}
-		fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, head(m)))
+		fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, speakerLine(m)))
 		for k := range m.Parts {
-			p.part(&m.Parts[k])
+			p.writePart(&m.Parts[k])
 		}
 	}
 }
 
-// part writes a part of a message.
-func (p *printer) part(part *transcript.Part) {
+// writePart writes a part of a message.
+func (p *printer) writePart(part *transcript.Part) {
 	switch {
 	case part.IsToolPart():
 		p.writeIndented("  ", strings.TrimRight(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), " "))
@@ -138,17 +138,17 @@ func (p *printer) writeIndented(indent, text string) {
 	}
 }
 
-// markdown writes a conversation as Markdown. Texts are quoted line by line, and values and
+// writeMarkdown writes a conversation as Markdown. Texts are quoted line by line, and values and
 // texts with Markdown that does something are fenced, so that no content can end what it
 // stands in and no viewer loads what a model names.
-func (p *printer) markdown(talk *transcriptJSON) {
-	fmt.Fprintf(p, "# %s %s\n", inline(talk.SessionID), talk.Name)
+func (p *printer) writeMarkdown(talk *transcriptJSON) {
+	fmt.Fprintf(p, "# %s %s\n", inlineMarkdown(talk.SessionID), talk.Name)
 	for i := range talk.Messages {
 		m := &talk.Messages[i]
 		if len(m.Parts) == 0 {
 			continue
 		}
-		fmt.Fprintf(p, "\n## %s\n", inline(head(m)))
+		fmt.Fprintf(p, "\n## %s\n", inlineMarkdown(speakerLine(m)))
 		for k := range m.Parts {
 			p.WriteByte('\n')
 			p.markdownPart(&m.Parts[k])
@@ -159,7 +159,7 @@ func (p *printer) markdown(talk *transcriptJSON) {
 func (p *printer) markdownPart(part *transcript.Part) {
 	switch {
 	case part.IsToolPart():
-		fmt.Fprintf(p, "%s %s\n\n", part.Verb(), inline(part.Tool))
+		fmt.Fprintf(p, "%s %s\n\n", part.Verb(), inlineMarkdown(part.Tool))
 		if part.Input != nil {
 			p.writeFence("json", string(splice.Pretty(part.Input)))
 			p.WriteByte('\n')
@@ -171,13 +171,13 @@ func (p *printer) markdownPart(part *transcript.Part) {
 		}
 	case part.Text != "":
 		if above := part.Heading(); above != "" {
-			fmt.Fprintf(p, "%s\n\n", inline(above))
+			fmt.Fprintf(p, "%s\n\n", inlineMarkdown(above))
 		}
 		p.writeQuote(part.Text)
 	case part.ShownJSON() != nil:
 		p.fencedValue(part.ShownJSON())
 	default:
-		fmt.Fprintf(p, "%s\n", inline(cmp.Or(part.Label, part.Kind)))
+		fmt.Fprintf(p, "%s\n", inlineMarkdown(cmp.Or(part.Label, part.Kind)))
 	}
 }
 
@@ -227,8 +227,8 @@ func (p *printer) writeFence(language, text string) {
 	fmt.Fprintf(p, "%s%s\n%s\n%s\n", fence, language, text, fence)
 }
 
-// inline returns a text on one line in which Markdown means nothing.
-func inline(text string) string {
+// inlineMarkdown returns a text on one line in which Markdown means nothing.
+func inlineMarkdown(text string) string {
 	var out strings.Builder
 	for _, r := range printable.String(text) {
 		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&:@$", r) {

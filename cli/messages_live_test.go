@@ -67,7 +67,7 @@ func TestMessages_asMarkdownLoadNothing(t *testing.T) {
 				session = payload
 			}
 			row := store.Row{Header: model.Header{ID: "a", SessionID: session, Visit: 1}, State: []byte(state)}
-			c := start(t, elements([]store.Row{row}))
+			c := start(t, sequenceOf([]store.Row{row}))
 			code, out, errs := c.run(t, "messages", "mem:", "--md")
 			if code != 0 {
 				t.Fatalf("%s of %q: exit %d, %s", place, payload, code, errs)

@@ -19,7 +19,7 @@ const talk = `{"messages":[
 
 func transcribed(t *testing.T) *session {
 	t.Helper()
-	return start(t, elements([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(talk)}}))
+	return start(t, sequenceOf([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(talk)}}))
 }
 
 func TestMessages_areReadable(t *testing.T) {
@@ -58,7 +58,7 @@ func TestMessages_areReadable(t *testing.T) {
 // A text that a tool printed, as aider has it, is printed as one, and not as JSON.
 func TestMessages_printsAJSONStringAsAText(t *testing.T) {
 	const state = `{"messages":[{"role":"tool","content":[{"json":"Aider v0.86.1\nMain \"model\""},{"json":{"a":"b"}}]}]}`
-	c := start(t, elements([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(state)}}))
+	c := start(t, sequenceOf([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(state)}}))
 	for line, want := range map[string]string{
 		"messages mem:":      "s #0  1 message\n\n[0] tool\n  Aider v0.86.1\n  Main \"model\"\n  {\"json\":{\"a\":\"b\"}}\n",
 		"messages mem: --md": "# s #0\n\n## \\[0\\] tool\n\n```text\nAider v0.86.1\nMain \"model\"\n```\n\n```json\n",
@@ -191,7 +191,7 @@ func TestDiff_saysByItsExitCodeWhetherStatesDiffer(t *testing.T) {
 		h := model.Header{ID: string(rune('a' + i)), SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i)}
 		return store.Row{Header: h, State: []byte(state)}
 	}
-	c := start(t, elements([]store.Row{row(0, `{"a":1,"list":[1,2],"gone":true}`), row(1, `{"a":1.0,"list":[1,2],"gone":true}`), row(2, `{"a":2,"list":[1,3,4],"new":{}}`)}))
+	c := start(t, sequenceOf([]store.Row{row(0, `{"a":1,"list":[1,2],"gone":true}`), row(1, `{"a":1.0,"list":[1,2],"gone":true}`), row(2, `{"a":2,"list":[1,3,4],"new":{}}`)}))
 	for _, test := range []struct {
 		args string
 		code int

@@ -36,18 +36,18 @@ func (o *opened) note() string {
 	return fmt.Sprintf("opened %s, the only store in %s (%s)", o.At, o.inside, o.Name)
 }
 
-// open opens the store at an address.
-func (a *App) open(ctx context.Context, address string) (store.Store, error) {
-	found, err := a.find(ctx, address, func([]store.Found) {})
+// openStore opens the store at an address.
+func (a *App) openStore(ctx context.Context, address string) (store.Store, error) {
+	found, err := a.findStore(ctx, address, func([]store.Found) {})
 	if err != nil {
 		return nil, err
 	}
 	return found.Open(ctx)
 }
 
-// find finds the store at an address. A directory that is no store itself stands
+// findStore finds the store at an address. A directory that is no store itself stands
 // for the only one below it: each time find finds a store, it calls tell with all found so far.
-func (a *App) find(ctx context.Context, address string, tell func([]store.Found)) (*opened, error) {
+func (a *App) findStore(ctx context.Context, address string, tell func([]store.Found)) (*opened, error) {
 	id, err := a.Kinds.Identify(ctx, address)
 	if err == nil {
 		return &opened{Identity: *id}, nil
@@ -72,9 +72,9 @@ func (a *App) find(ctx context.Context, address string, tell func([]store.Found)
 	}
 	text := fmt.Sprintf("no store in %s", address)
 	if len(likes.list) > 0 {
-		text += likes.places()
+		text += likes.placeLines()
 	} else if len(passed.list) > 1 || len(passed.list) == 1 && passed.list[0].some[0] != address {
-		text += "; passed over: " + passed.brief()
+		text += "; passed over: " + passed.briefLine()
 	}
 	return nil, &advisedError{
 		&wrongError{text, err},
@@ -92,7 +92,7 @@ func (a *App) noKind(address, kind string) error {
 		names = append(append(names, k.Name), k.Schemes...)
 	}
 	text := fmt.Sprintf("no such file: %s, and no kind of store is called %q", address, kind)
-	if near := nearest(kind, names); near != "" {
+	if near := nearestName(kind, names); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return &advisedError{usagef("%s", text), "STORE is a path or KIND:ADDRESS. The path of a new store that has a colon in it begins with ./"}
@@ -105,7 +105,7 @@ type severalError struct {
 }
 
 func (e *severalError) Error() string {
-	return fmt.Sprintf("%s is a directory of %d stores:%s", e.dir, len(e.stores), lines(e.stores))
+	return fmt.Sprintf("%s is a directory of %d stores:%s", e.dir, len(e.stores), storeLines(e.stores))
 }
 
 // isDirectory reports whether an address is the path of a directory.
@@ -128,9 +128,9 @@ func (a *App) findBelow(ctx context.Context, dir string, tell func([]store.Found
 		case err != nil:
 			return nil, passed, likes, err
 		case f.Kind == "":
-			passed.add(f.Why, 1, f.Path)
+			passed.addReason(f.Why, 1, f.Path)
 			for _, why := range f.Likes {
-				likes.add(why, 1, f.Path)
+				likes.addReason(why, 1, f.Path)
 			}
 		case f.Behind == "":
 			kind, _ := a.Kinds.FindKind(f.Kind)
@@ -139,13 +139,13 @@ func (a *App) findBelow(ctx context.Context, dir string, tell func([]store.Found
 		}
 	}
 	if len(stores) > 1 {
-		stores = newest(ctx, stores)
+		stores = sortNewest(ctx, stores)
 	}
 	return stores, passed, likes, nil
 }
 
-// newest returns stores newest first, with the facts that they tell in time.
-func newest(ctx context.Context, stores []store.Found) []store.Found {
+// sortNewest returns stores newest first, with the facts that they tell in time.
+func sortNewest(ctx context.Context, stores []store.Found) []store.Found {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	return store.Describe(ctx, stores)
@@ -154,8 +154,8 @@ func newest(ctx context.Context, stores []store.Found) []store.Found {
 // mostListed bounds the stores that an error lists.
 const mostListed = 20
 
-// lines returns a line for each store: its kind, its path, when it changed.
-func lines(stores []store.Found) string {
+// storeLines returns a line for each store: its kind, its path, when it changed.
+func storeLines(stores []store.Found) string {
 	width := 0
 	for _, s := range stores {
 		width = max(width, len(s.Name))
@@ -164,7 +164,7 @@ func lines(stores []store.Found) string {
 	for _, s := range stores[:min(len(stores), mostListed)] {
 		fmt.Fprintf(&b, "\n%s  %s", padRight(s.Name, width), printable.String(s.At))
 		if !s.Changed.IsZero() {
-			fmt.Fprintf(&b, "  %s", moment(s.Changed))
+			fmt.Fprintf(&b, "  %s", formatMoment(s.Changed))
 		}
 	}
 	if more := len(stores) - mostListed; more > 0 {
@@ -190,8 +190,8 @@ type reason struct {
 // mostNamed bounds the places that are named for one reason.
 const mostNamed = 3
 
-// add counts places for a reason, and keeps the first paths of them.
-func (r *reasons) add(why string, places int, paths ...string) {
+// addReason counts places for a reason, and keeps the first paths of them.
+func (r *reasons) addReason(why string, places int, paths ...string) {
 	of := r.by[why]
 	if of == nil {
 		of = &reason{why: why}
@@ -205,20 +205,20 @@ func (r *reasons) add(why string, places int, paths ...string) {
 	of.some = append(of.some, paths[:min(len(paths), mostNamed-len(of.some))]...)
 }
 
-// places returns the first reasons, each on a line with a place for which it holds.
-func (r *reasons) places() (text string) {
+// placeLines returns the first reasons, each on a line with a place for which it holds.
+func (r *reasons) placeLines() (text string) {
 	for _, of := range r.list[:min(len(r.list), mostNamed)] {
 		text += fmt.Sprintf("\n%s is no store of %s", of.some[0], of.why)
 	}
 	return text
 }
 
-// brief returns the most frequent reasons in a line. What each kind misses is for the doctor.
-func (r *reasons) brief() string {
+// briefLine returns the most frequent reasons in a line. What each kind misses is for the doctor.
+func (r *reasons) briefLine() string {
 	var short reasons
 	for _, of := range r.list {
 		why, _, _ := strings.Cut(of.why, "; ")
-		short.add(why, of.count)
+		short.addReason(why, of.count)
 	}
 	list := short.list
 	slices.SortStableFunc(list, func(a, b *reason) int { return cmp.Compare(b.count, a.count) })
@@ -232,16 +232,16 @@ func (r *reasons) brief() string {
 	return strings.Join(words, ", ")
 }
 
-// screen shows the store that was named, or what is found, or the demo. What is wrong with the words is told
+// showScreen shows the store that was named, or what is found, or the demo. What is wrong with the words is told
 // before the output is.
-func (a *App) screen(cmd *cobra.Command, args []string) error {
+func (a *App) showScreen(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	var kept kept
-	defer kept.close()
+	defer kept.closeAll()
 	var what Shown
 	var err error
 	if a.OutTerminal || len(args) > 0 {
-		what, err = a.choose(cmd, args, &kept)
+		what, err = a.chooseStore(cmd, args, &kept)
 	}
 	if err == nil && what.Find != nil && !a.OutTerminal {
 		_, err = what.Find(ctx, func([]store.Found) {})
@@ -270,12 +270,12 @@ func (a *App) chooseSession(cmd *cobra.Command, word string, kept *kept) (Shown,
 	ctx := cmd.Context()
 	address, err := a.defaultStore(ctx, []string{word})
 	if err != nil {
-		if errors.Is(err, errNoStore) || nearest(word, commandNames(cmd)) != "" {
+		if errors.Is(err, errNoStore) || nearestName(word, commandNames(cmd)) != "" {
 			err = unknownWord(cmd, word)
 		}
 		return Shown{}, err
 	}
-	s, err := kept.keep(a.open(ctx, address))
+	s, err := kept.keepStore(a.openStore(ctx, address))
 	if err != nil {
 		return Shown{}, err
 	}
@@ -285,8 +285,8 @@ func (a *App) chooseSession(cmd *cobra.Command, word string, kept *kept) (Shown,
 	return Shown{Store: s, Session: word}, err
 }
 
-// choose returns the Shown that the screen opens with. What it opens it keeps.
-func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, error) {
+// chooseStore returns the Shown that the screen opens with. What it opens it keeps.
+func (a *App) chooseStore(cmd *cobra.Command, args []string, kept *kept) (Shown, error) {
 	ctx := cmd.Context()
 	if len(args) == 1 && a.isPlain(args[0]) {
 		return a.chooseSession(cmd, args[0], kept)
@@ -295,12 +295,12 @@ func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, erro
 		args = append([]string{address}, args...)
 	}
 	if len(args) == 0 {
-		return Shown{Open: kept.open, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
+		return Shown{Open: kept.openFound, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
 			return a.chooseAround(ctx, kept, tell)
 		}}, nil
 	}
 	if len(args) == 1 && isDirectory(args[0]) {
-		return Shown{Open: kept.open, Wait: headStart, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
+		return Shown{Open: kept.openFound, Wait: headStart, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
 			return a.chooseNamed(ctx, cmd, args, kept, tell)
 		}}, nil
 	}
@@ -309,7 +309,7 @@ func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, erro
 
 // chooseNamed returns the Shown of the screen where STORE is named.
 func (a *App) chooseNamed(ctx context.Context, cmd *cobra.Command, args []string, kept *kept, tell func([]store.Found)) (Shown, error) {
-	found, err := a.find(ctx, args[0], tell)
+	found, err := a.findStore(ctx, args[0], tell)
 	if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 && a.OutTerminal {
 		return offerStores(several.stores, kept, several.dir), nil
 	}
@@ -319,7 +319,7 @@ func (a *App) chooseNamed(ctx context.Context, cmd *cobra.Command, args []string
 	if err != nil {
 		return Shown{}, err
 	}
-	s, err := kept.keep(found.Open(ctx))
+	s, err := kept.keepStore(found.Open(ctx))
 	what := Shown{Store: s, Note: found.note()}
 	if err == nil && len(args) > 1 {
 		what.Session, err = args[1], noSessionIn(ctx, s, args[0], args[1], store.Find(ctx, s, args[1]))
@@ -336,18 +336,18 @@ func (a *App) chooseAround(ctx context.Context, kept *kept, tell func([]store.Fo
 	switch len(found) {
 	case 0:
 		what, err := a.Sample(ctx)
-		_, err = kept.keep(what.Store, err)
+		_, err = kept.keepStore(what.Store, err)
 		return what, err
 	case 1:
-		s, err := kept.keep(found[0].Open(ctx))
+		s, err := kept.keepStore(found[0].Open(ctx))
 		return Shown{Store: s}, err
 	}
-	return offerStores(newest(ctx, found), kept, where), nil
+	return offerStores(sortNewest(ctx, found), kept, where), nil
 }
 
 // offerStores shows stores to choose from, and where they were found.
 func offerStores(stores []store.Found, kept *kept, where string) Shown {
-	return Shown{Stores: stores, Open: kept.open, Note: fmt.Sprintf("found %d stores in %s", len(stores), where)}
+	return Shown{Stores: stores, Open: kept.openFound, Note: fmt.Sprintf("found %d stores in %s", len(stores), where)}
 }
 
 // kept are the stores that are closed when the screen is left. It is safe for
@@ -358,12 +358,12 @@ type kept struct {
 	closed bool
 }
 
-// open opens a store that was found, and keeps it.
-func (k *kept) open(ctx context.Context, chosen store.Found) (store.Store, error) {
-	return k.keep(chosen.Open(ctx))
+// openFound opens a store that was found, and keeps it.
+func (k *kept) openFound(ctx context.Context, chosen store.Found) (store.Store, error) {
+	return k.keepStore(chosen.Open(ctx))
 }
 
-func (k *kept) keep(s store.Store, err error) (store.Store, error) {
+func (k *kept) keepStore(s store.Store, err error) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +376,7 @@ func (k *kept) keep(s store.Store, err error) (store.Store, error) {
 	return s, nil
 }
 
-func (k *kept) close() {
+func (k *kept) closeAll() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true

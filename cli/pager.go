@@ -29,10 +29,10 @@ func Pager(lookup func(string) (string, bool)) string {
 	return defaultPager
 }
 
-// pager starts the pager and returns where to write, and what waits until the
+// startPager starts the pager and returns where to write, and what waits until the
 // person has left it. Without a terminal or a pager that can be started, the output
 // goes where it would go anyway.
-func (a *App) pager(cmd *cobra.Command) (out io.Writer, wait func() error) {
+func (a *App) startPager(cmd *cobra.Command) (out io.Writer, wait func() error) {
 	plain := func() error { return nil }
 	off, err := cmd.Flags().GetBool("no-pager")
 	words := strings.Fields(a.Pager)

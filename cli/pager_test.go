@@ -66,7 +66,7 @@ func TestPager_getsWhatATerminalWouldShow(t *testing.T) {
 // Who leaves the pager early is told nothing of it, however much was to come.
 func TestPager_isLeftEarlyWithoutANoise(t *testing.T) {
 	large := []byte(`{"messages":[` + strings.Repeat(`{"role":"user","content":[{"text":"one of many"}]},`, 50_000) + `{}]}`)
-	c := start(t, elements([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: large}}))
+	c := start(t, sequenceOf([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: large}}))
 	c.OutTerminal = true
 	c.Pager = "head -n 1"
 	for _, args := range [][]string{{"show", "mem:", "s", "head"}, {"show", "mem:", "s", "head", "--json"}, {"show", "mem:", "s", "head", "--state"}, {"messages", "mem:"}} {

@@ -32,8 +32,8 @@ func appendIn[T ~string | ~[]byte](dst []byte, p paint, sgr string, s T) []byte 
 	return append(append(dst, s...), "\x1b[0m"...)
 }
 
-// paint returns colour on a terminal only, and nowhere when NO_COLOR is set
+// newPaint returns colour on a terminal only, and nowhere when NO_COLOR is set
 // (no-color.org: to anything but the empty text) or the terminal is a dumb one.
-func (a *App) paint() paint {
+func (a *App) newPaint() paint {
 	return paint(a.OutTerminal && a.Getenv("NO_COLOR") == "" && !look.Dumb(a.Getenv))
 }

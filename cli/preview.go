@@ -38,14 +38,14 @@ const (
 	previewID = 36
 )
 
-// preview takes the rows of an import and shows what it would bring.
-func (p *printer) preview(rows iter.Seq2[store.Row, error], t *tally) error {
-	list, err := previews(rows)
+// writePreview takes the rows of an import and shows what it would bring.
+func (p *printer) writePreview(rows iter.Seq2[store.Row, error], t *tally) error {
+	list, err := gatherPreviews(rows)
 	if err != nil {
 		return err
 	}
 	if p.json {
-		return p.document(struct {
+		return p.writeDocument(struct {
 			*tally
 			DryRun  bool       `json:"dryRun"`
 			Preview []*preview `json:"preview"`
@@ -53,27 +53,27 @@ func (p *printer) preview(rows iter.Seq2[store.Row, error], t *tally) error {
 	}
 	fmt.Fprintf(p, "would import %s of %s to %s%s\n", model.Count(t.Snapshots, "snapshot"), model.Count(t.Sessions, "session"), printable.String(t.Store), t.leftOut())
 	var sessions table
-	sessions.row("SESSION", "SNAPSHOTS", "ORPHANED", "FAULTS", "HEAD")
+	sessions.addRow("SESSION", "SNAPSHOTS", "ORPHANED", "FAULTS", "HEAD")
 	for _, v := range list {
 		head := "none"
 		if v.Head != "" {
 			head = "#" + strconv.Itoa(v.headIndex) + " " + shortID(v.Head)
 		}
-		sessions.row(printable.String(v.Session), strconv.Itoa(v.Snapshots), strconv.Itoa(v.Orphaned), strconv.Itoa(v.Faults), head)
+		sessions.addRow(printable.String(v.Session), strconv.Itoa(v.Snapshots), strconv.Itoa(v.Orphaned), strconv.Itoa(v.Faults), head)
 	}
-	sessions.write(p)
+	sessions.writeTable(p)
 	for i, v := range list {
 		if i == firstSessions {
 			fmt.Fprintf(p, "and %s more\n", model.Count(len(list)-i, "session"))
 			break
 		}
-		p.first(v)
+		p.writeFirst(v)
 	}
 	return nil
 }
 
-// previews gathers the rows by session, in the order in which the sessions come.
-func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
+// gatherPreviews gathers the rows by session, in the order in which the sessions come.
+func gatherPreviews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 	list := []*preview{}
 	sessions := map[string]*preview{}
 	for row, err := range rows {
@@ -108,23 +108,23 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 	return list, nil
 }
 
-// first writes the first rows of a session as a table.
-func (p *printer) first(v *preview) {
+// writeFirst writes the first rows of a session as a table.
+func (p *printer) writeFirst(v *preview) {
 	what := "all rows"
 	if len(v.First) < len(v.headers) {
 		what = "the first " + model.Count(len(v.First), "row")
 	}
 	fmt.Fprintf(p, "\n%s of %s\n", what, printable.String(v.Session))
 	var rows table
-	rows.row("INDEX", "ID", "PARENT", "TIME", "TURN", "EVENT", "BYTES", "TITLE")
+	rows.addRow("INDEX", "ID", "PARENT", "TIME", "TURN", "EVENT", "BYTES", "TITLE")
 	for i := range v.First {
 		h := &v.headers[i]
 		parent := "none"
 		if h.ParentID != "" {
-			parent = clip(h.ParentID, previewID, p.glyphs.Ellipsis)
+			parent = clipText(h.ParentID, previewID, p.glyphs.Ellipsis)
 		}
-		rows.row("#"+strconv.Itoa(h.Index), clip(h.ID, previewID, p.glyphs.Ellipsis), parent, moment(h.CreatedAt), strconv.Itoa(h.TurnIndex),
-			p.event(h), strconv.FormatInt(h.Size, 10), p.title(h))
+		rows.addRow("#"+strconv.Itoa(h.Index), clipText(h.ID, previewID, p.glyphs.Ellipsis), parent, formatMoment(h.CreatedAt), strconv.Itoa(h.TurnIndex),
+			p.eventText(h), strconv.FormatInt(h.Size, 10), p.titleText(h))
 	}
-	rows.write(p)
+	rows.writeTable(p)
 }

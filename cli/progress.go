@@ -29,11 +29,11 @@ const (
 	progressBytes = 16 << 20
 )
 
-// watch returns the rows, and shows how many came by.
-func (p *progress) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+// watchRows returns the rows, and shows how many came by.
+func (p *progress) watchRows(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		for row, err := range rows {
-			p.add(len(row.State))
+			p.addSnapshot(len(row.State))
 			if !yield(row, err) {
 				return
 			}
@@ -41,27 +41,27 @@ func (p *progress) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, 
 	}
 }
 
-// add counts one more snapshot, whose state has size bytes.
-func (p *progress) add(size int) {
+// addSnapshot counts one more snapshot, whose state has size bytes.
+func (p *progress) addSnapshot(size int) {
 	if p.rows, p.bytes = p.rows+1, p.bytes+size; p.rows < progressRows && p.bytes < progressBytes {
 		return
 	}
 	p.total += int64(p.bytes)
 	p.rows, p.bytes = 0, 0
 	line := model.Count(p.done.Snapshots, "snapshot") + " of " + model.Count(p.done.Sessions, "session") + ", "
-	p.write(string(model.AppendSize([]byte(line), p.total)))
+	p.writeLine(string(model.AppendSize([]byte(line), p.total)))
 }
 
-// write writes over the line. An error is of no consequence: nothing is lost with it.
-func (p *progress) write(line string) {
+// writeLine writes over the line. An error is of no consequence: nothing is lost with it.
+func (p *progress) writeLine(line string) {
 	_, _ = fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(p.wide-len(line), 0)))
 	p.wide = len(line)
 }
 
-// clear takes the line away.
-func (p *progress) clear() {
+// clearLine takes the line away.
+func (p *progress) clearLine() {
 	if p.wide > 0 {
-		p.write("")
+		p.writeLine("")
 		_, _ = fmt.Fprint(p.out, "\r")
 	}
 }

@@ -18,11 +18,11 @@ import (
 	"hindcast/store/media/scratch"
 )
 
-// report is `hindcast report`.
-func (a *App) reporting() *cobra.Command {
+// reportCommand is `hindcast report`.
+func (a *App) reportCommand() *cobra.Command {
 	var to string
 	var how sharing
-	cmd := a.answers(oneSession, &cobra.Command{
+	cmd := a.answeringCommand(oneSession, &cobra.Command{
 		Use:   "report [STORE] [SESSION]",
 		Short: "write a session as one page that opens in any browser",
 		Long: `Report writes a session as one page of HTML: the tree with its abandoned branches and
@@ -53,7 +53,7 @@ are text in it, whatever they hold. Without SESSION it is the one that changed l
 		if to == "" {
 			return nil
 		}
-		return p.tally("reported", &done)
+		return p.writeTally("reported", &done)
 	})
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
@@ -65,7 +65,7 @@ are text in it, whatever they hold. Without SESSION it is the one that changed l
 		return nil
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
-	how.flags(cmd)
+	how.addFlags(cmd)
 	return cmd
 }
 
@@ -74,7 +74,7 @@ are text in it, whatever they hold. Without SESSION it is the one that changed l
 func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, session string, how *sharing, done *tally) (err error) {
 	var notes []string
 	if how.isAsked() {
-		what, err := a.share(ctx, s, []string{session}, how)
+		what, err := a.shareRows(ctx, s, []string{session}, how)
 		if err != nil {
 			return err
 		}
@@ -91,22 +91,22 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 			return err
 		}
 		defer s.Close()
-		done.Hidden = what.findings()
+		done.Hidden = what.hiddenSecrets()
 		notes = shareNotes(how, done)
 	}
-	t, err := a.timeline(ctx, s, session)
+	t, err := a.labelledTimeline(ctx, s, session)
 	if err != nil {
 		return err
 	}
 	done.Snapshots = t.Snapshots()
 	shown := progress{out: a.Err, done: &tally{Sessions: 1}}
-	defer shown.clear()
+	defer shown.clearLine()
 	states := func(headers []model.Header) store.StateReader {
 		read := query.States(s, headers)
 		return func(ctx context.Context, i int) ([]byte, error) {
 			state, err := read(ctx, i)
 			if shown.done.Snapshots++; a.ErrTerminal {
-				shown.add(len(state))
+				shown.addSnapshot(len(state))
 			}
 			return state, err
 		}
@@ -122,9 +122,9 @@ func (a *App) shareNew(ctx context.Context, s store.Store, session, only, path s
 	how, done := sharing{only: only, hides: true}, tally{}
 	if filepath.Ext(path) == ".jsonl" {
 		var what shared
-		if what, err = quiet.share(ctx, s, []string{session}, &how); err == nil {
+		if what, err = quiet.shareRows(ctx, s, []string{session}, &how); err == nil {
 			err = writeRows(path, what.rows, quiet.Encode)
-			done.Hidden = what.findings()
+			done.Hidden = what.hiddenSecrets()
 		}
 	} else {
 		err = writeFile(path, func(w io.Writer) error { return quiet.writeReport(ctx, w, s, session, &how, &done) })

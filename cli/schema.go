@@ -19,8 +19,8 @@ import (
 //go:embed schema/*.json
 var schemas embed.FS
 
-// schema is `hindcast schema`.
-func (a *App) schema() *cobra.Command {
+// schemaCommand is `hindcast schema`.
+func (a *App) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [DOCUMENT]",
 		Short: "print the JSON Schema of a document of --json",
@@ -33,22 +33,22 @@ Without DOCUMENT it lists them.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return documents(), cobra.ShellCompDirectiveNoFileComp
+			return documentNames(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: a.reading(func(_ context.Context, p *printer, args []string) error {
+		RunE: a.runReading(func(_ context.Context, p *printer, args []string) error {
 			if len(args) == 1 {
-				return p.schema(args[0])
+				return p.writeSchema(args[0])
 			}
 			if p.json {
-				return p.document(documents())
+				return p.writeDocument(documentNames())
 			}
-			return p.schemas()
+			return p.writeSchemas()
 		}),
 	}
 }
 
-// documents returns the names of the documents in order.
-func documents() (names []string) {
+// documentNames returns the names of the documents in order.
+func documentNames() (names []string) {
 	files, err := schemas.ReadDir("schema")
 	if err != nil {
 		panic(err) // they are in the program
@@ -73,26 +73,26 @@ type schemaText struct {
 	Description string
 }
 
-// schemas lists the documents.
-func (p *printer) schemas() error {
+// writeSchemas lists the documents.
+func (p *printer) writeSchemas() error {
 	var t table
-	t.row("DOCUMENT", "OF", "")
-	for _, name := range documents() {
+	t.addRow("DOCUMENT", "OF", "")
+	for _, name := range documentNames() {
 		_, says, err := schemaOf(name)
 		if err != nil {
 			return err
 		}
-		t.row(name, says.Title, says.Description)
+		t.addRow(name, says.Title, says.Description)
 	}
-	t.write(p)
+	t.writeTable(p)
 	return nil
 }
 
-// schema prints one schema so that it stands alone: the schemas that it refers to
+// writeSchema prints one schema so that it stands alone: the schemas that it refers to
 // are put below its "$defs", under their file names.
-func (p *printer) schema(name string) error {
-	if !slices.Contains(documents(), name) {
-		return usagef("no document is called %q; they are %s", name, strings.Join(documents(), ", "))
+func (p *printer) writeSchema(name string) error {
+	if !slices.Contains(documentNames(), name) {
+		return usagef("no document is called %q; they are %s", name, strings.Join(documentNames(), ", "))
 	}
 	text, _, err := schemaOf(name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *printer) schema(name string) error {
 
 // collectSchemas puts the schemas that one refers to into defs, and those that they refer to.
 func collectSchemas(text []byte, defs map[string]json.RawMessage) error {
-	for _, name := range documents() {
+	for _, name := range documentNames() {
 		file := name + ".json"
 		if defs[name] != nil || !bytes.Contains(text, []byte(`"$ref": "`+file+`"`)) {
 			continue

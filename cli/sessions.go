@@ -13,22 +13,22 @@ import (
 	"hindcast/store"
 )
 
-// sessions is `hindcast sessions`.
-func (a *App) sessions() *cobra.Command {
-	return a.reads(storeOnly, &cobra.Command{
+// sessionsCommand is `hindcast sessions`.
+func (a *App) sessionsCommand() *cobra.Command {
+	return a.readingCommand(storeOnly, &cobra.Command{
 		Use:   "sessions [STORE]",
 		Short: "list the sessions of a store, the last changed first",
 	}, func(ctx context.Context, p *printer, of *subject) error {
 		if p.json {
-			return array(p, mapElements(of.store.Sessions(ctx), sessionOf))
+			return writeArray(p, mapElements(of.store.Sessions(ctx), sessionOf))
 		}
-		return p.sessions(of.store.Sessions(ctx))
+		return p.writeSessions(of.store.Sessions(ctx))
 	})
 }
 
-func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
+func (p *printer) writeSessions(seq iter.Seq2[model.SessionInfo, error]) error {
 	var t table
-	t.row("SESSION", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
+	t.addRow("SESSION", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
 	for info, err := range seq {
 		if err != nil {
 			return err
@@ -50,13 +50,13 @@ func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
 		} else if info.Orphaned == store.Uncounted {
 			orphaned = ""
 		}
-		t.row(printable.String(info.ID), printable.String(info.Project), snapshots, orphaned, head, moment(info.UpdatedAt), size, faults, printable.String(info.Title))
+		t.addRow(printable.String(info.ID), printable.String(info.Project), snapshots, orphaned, head, formatMoment(info.UpdatedAt), size, faults, printable.String(info.Title))
 	}
 	if len(t.rows) == 1 {
 		fmt.Fprintln(p, "no sessions")
 		return nil
 	}
 	t.dropEmpty()
-	t.write(p)
+	t.writeTable(p)
 	return nil
 }

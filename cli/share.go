@@ -23,7 +23,7 @@ type sharing struct {
 	paths, patterns []string
 }
 
-func (how *sharing) flags(cmd *cobra.Command) {
+func (how *sharing) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&how.only, "only", "", "the `SNAPSHOTS` of one session alone: A..B from A to B, or B all that led to it")
 	cmd.Flags().BoolVar(&how.hides, "redact", false, "hide secrets: known shapes, values under keys such as password, random words")
 	cmd.Flags().StringArrayVar(&how.paths, "redact-path", nil, "hide the value at a JSON `POINTER` too; the token * is each element or member")
@@ -58,8 +58,8 @@ type shared struct {
 	redactor *redact.Redactor
 }
 
-// share returns rows of some sessions of a store, of all where none is named, as how says.
-func (a *App) share(ctx context.Context, s store.Store, sessions []string, how *sharing) (shared, error) {
+// shareRows returns rows of some sessions of a store, of all where none is named, as how says.
+func (a *App) shareRows(ctx context.Context, s store.Store, sessions []string, how *sharing) (shared, error) {
 	rows := func() iter.Seq2[store.Row, error] { return a.withLabels(ctx, s, query.Rows(ctx, s, sessions...)) }
 	if how.only != "" {
 		if len(sessions) == 0 {
@@ -72,12 +72,12 @@ func (a *App) share(ctx context.Context, s store.Store, sessions []string, how *
 		if len(sessions) > 1 {
 			return shared{}, usagef("--only names snapshots of one session, and %d are named", len(sessions))
 		}
-		part, err := a.part(ctx, s, sessions[0], how.only)
+		part, err := a.findPart(ctx, s, sessions[0], how.only)
 		if err != nil {
 			return shared{}, err
 		}
 		whole := rows
-		rows = func() iter.Seq2[store.Row, error] { return part.of(ctx, s, whole()) }
+		rows = func() iter.Seq2[store.Row, error] { return part.rowsOf(ctx, s, whole()) }
 	}
 	if !how.hides && how.paths == nil && how.patterns == nil {
 		return shared{rows(), nil}, nil
@@ -101,9 +101,9 @@ type visitAt struct {
 
 func visitOf(h *model.Header) visitAt { return visitAt{h.Ref(), h.Index} }
 
-// part returns the visits of A..B, or of the path to B.
-func (a *App) part(ctx context.Context, s store.Store, session, spec string) (part, error) {
-	t, err := a.timeline(ctx, s, session)
+// findPart returns the visits of A..B, or of the path to B.
+func (a *App) findPart(ctx context.Context, s store.Store, session, spec string) (part, error) {
+	t, err := a.labelledTimeline(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +111,13 @@ func (a *App) part(ctx context.Context, s store.Store, session, spec string) (pa
 	if !isRange {
 		to = spec
 	}
-	end, err := visit(t, to)
+	end, err := findVisit(t, to)
 	if err != nil {
 		return nil, err
 	}
 	begin := model.NoNode
 	if isRange {
-		if begin, err = visit(t, from); err != nil {
+		if begin, err = findVisit(t, from); err != nil {
 			return nil, err
 		}
 	}
@@ -140,9 +140,9 @@ func (a *App) part(ctx context.Context, s store.Store, session, spec string) (pa
 	}
 }
 
-// of returns the rows of the visits. The record of the session stands for its head, so it is
+// rowsOf returns the rows of the visits. The record of the session stands for its head, so it is
 // left out.
-func (v part) of(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+func (v part) rowsOf(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		out := map[string]bool{} // of these the state went out
 		for row, err := range rows {
@@ -160,8 +160,8 @@ func (v part) of(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, e
 	}
 }
 
-// findings returns the hidden secrets, or nil if no redaction was requested.
-func (s *shared) findings() []redact.Finding {
+// hiddenSecrets returns the hidden secrets, or nil if no redaction was requested.
+func (s *shared) hiddenSecrets() []redact.Finding {
 	if s.redactor == nil {
 		return nil
 	}

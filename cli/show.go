@@ -21,11 +21,11 @@ import (
 	"hindcast/store"
 )
 
-// show is `hindcast show`.
-func (a *App) show() *cobra.Command {
+// showCommand is `hindcast show`.
+func (a *App) showCommand() *cobra.Command {
 	var raw, part bool
 	var at string
-	cmd := a.reads(oneOf, &cobra.Command{
+	cmd := a.readingCommand(oneOf, &cobra.Command{
 		Use:   "show [STORE] [SESSION] SNAPSHOT",
 		Short: "print the header and the state of a snapshot",
 		Long: `Show prints the header and the state of a snapshot, and what else the store knows
@@ -37,7 +37,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
   hindcast show trips.db trip-planner head --state | sha256sum
   hindcast show trips.db trip-planner head --at /cart | jq .total`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		t, n, err := of.resolve(ctx, of.snapshot())
+		t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 			return err
 		}
 		if raw || part {
-			return stateTo(a.harmless(p), state, raw, at)
+			return stateTo(a.harmlessWriter(p), state, raw, at)
 		}
 		about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
 		if about.gaps, err = store.Gaps(ctx, of.store, h.Ref()); err != nil {
@@ -68,7 +68,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 		if p.json {
 			return showJSON(p, &about)
 		}
-		p.show(&about)
+		p.writePortrait(&about)
 		return nil
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -120,7 +120,7 @@ func showJSON(w io.Writer, d *portrait) error {
 		return fmt.Errorf("show: the state of %q is not JSON and fits into no JSON document; show it without --json", d.header.ID)
 	}
 	d.document.Size = int64(len(d.state))
-	document, err := encode(d.document)
+	document, err := encodeJSON(d.document)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func showJSON(w io.Writer, d *portrait) error {
 		more["notRecorded"] = d.gaps.Keys
 	}
 	for _, name := range slices.Sorted(maps.Keys(more)) {
-		value, err := encode(more[name])
+		value, err := encodeJSON(more[name])
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func hasKey(state []byte) func(key string) bool {
 	return func(key string) bool { return keys[key] }
 }
 
-func (p *printer) show(d *portrait) {
+func (p *printer) writePortrait(d *portrait) {
 	h, state := d.header, d.state
 	width := len("position ")
 	for _, f := range d.facts {
@@ -171,19 +171,19 @@ func (p *printer) show(d *portrait) {
 	if h.Position != "" {
 		field("position", printable.String(h.Position))
 	}
-	field("created", moment(h.CreatedAt))
+	field("created", formatMoment(h.CreatedAt))
 	switch {
 	case h.Head:
 		field("path", "the head")
 	case d.onPath:
 		field("path", "active")
 	default:
-		field("path", "off the path: "+h.Reason.Text(moment))
+		field("path", "off the path: "+h.Reason.Text(formatMoment))
 	}
 	if isStep(h) {
 		field("step", "put together from a trace: the store has no such snapshot")
 	}
-	if what := p.title(h); what != "" {
+	if what := p.titleText(h); what != "" {
 		field("title", what)
 	}
 	for _, label := range d.document.Labels {

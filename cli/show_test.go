@@ -61,7 +61,7 @@ func turns() iter.Seq2[store.Row, error] {
 	add("c", "a", 1, 2, 1, end, "", 0)
 	add("s3", "c", 5, 3, 2, step, "tool pay → ok", model.MarkTraced)
 	add("d", "c", 6, 3, model.TurnUnknown, end, "", 0)
-	return elements(rows)
+	return sequenceOf(rows)
 }
 
 func TestLog_drawsTheStepsOfATurn(t *testing.T) {
@@ -179,7 +179,7 @@ tokens        2 in
 // its depth, and no value is lost.
 func TestShow_indentationIsBounded(t *testing.T) {
 	deep := `{"a":` + strings.Repeat("[", 9990) + strings.Repeat("]", 9990) + "}"
-	c := start(t, elements([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(deep)}}))
+	c := start(t, sequenceOf([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(deep)}}))
 	code, out, err := c.run(t, "show", "mem:", "s", "head")
 	if code != 0 || len(out) > 200*len(deep) {
 		t.Fatalf("exit %d, %d bytes for a state of %d: %.200s", code, len(out), len(deep), err)

@@ -18,11 +18,11 @@ import (
 	"hindcast/store"
 )
 
-// stats is `hindcast stats`.
-func (a *App) stats() *cobra.Command {
+// statsCommand is `hindcast stats`.
+func (a *App) statsCommand() *cobra.Command {
 	var prune, snapshots bool
 	var modelName string
-	cmd := a.reads(oneSession, &cobra.Command{
+	cmd := a.readingCommand(oneSession, &cobra.Command{
 		Use:   "stats [STORE] [SESSION]",
 		Short: "add up the tokens, the cost, the tools and the bytes of a session",
 		Long: `Stats adds up what a session cost: tokens, time and price of the models, tool calls
@@ -74,9 +74,9 @@ sums, for the answers are counted in both.`,
 			about.freed = &freed
 		}
 		if p.json {
-			return p.document(about.document(snapshots))
+			return p.writeDocument(about.newDocument(snapshots))
 		}
-		p.stats(about, snapshots)
+		p.writeStats(about, snapshots)
 		return nil
 	})
 	cmd.Flags().BoolVar(&prune, "prune", false, "tell what it would free to take away what is off the active path; nothing is written")
@@ -102,7 +102,7 @@ type sums struct {
 
 // addUp adds up a session. Answers that name no model are of the one that is given.
 func addUp(ctx context.Context, s store.Store, session string, list *prices.List, modelName string) (*sums, error) {
-	t, err := timeline(ctx, s, session)
+	t, err := readTimeline(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ type pruneJSON struct {
 	Of        int64 `json:"of"`
 }
 
-func (s *sums) document(snapshots bool) statsJSON {
+func (s *sums) newDocument(snapshots bool) statsJSON {
 	out := statsJSON{
 		SessionID: s.session, Currency: s.prices.Currency, Session: sumOf(&s.totals.Session), Path: sumOf(&s.totals.Path),
 		Turns: []turnJSON{}, Branches: []branchJSON{}, Models: []modelJSON{}, Keys: []keyJSON{},
@@ -246,7 +246,7 @@ func (s *sums) document(snapshots bool) statsJSON {
 	out.Counted = sumFacts(s.counted)["counted"]
 	if snapshots {
 		for i := range s.stats {
-			out.Snapshots = append(out.Snapshots, s.snapshot(&s.stats[i]))
+			out.Snapshots = append(out.Snapshots, s.newSnapshot(&s.stats[i]))
 		}
 	}
 	if s.freed != nil {
@@ -255,12 +255,12 @@ func (s *sums) document(snapshots bool) statsJSON {
 	return out
 }
 
-func (s *sums) snapshot(stat *query.Stat) snapshotJSON {
+func (s *sums) newSnapshot(stat *query.Stat) snapshotJSON {
 	out := snapshotJSON{Name: s.Name(stat.Visit), ID: s.Header(stat.Visit).ID, Orphaned: !s.OnPath(stat.Visit), Size: stat.Size}
 	if stat.Unread != nil {
 		out.Unread = stat.Unread.Error()
 	}
-	sum := s.sum(stat)
+	sum := s.sumOf(stat)
 	for _, u := range stat.Answers {
 		if u.Model != "" && !slices.Contains(out.Models, u.Model) {
 			out.Models = append(out.Models, u.Model)
@@ -270,8 +270,8 @@ func (s *sums) snapshot(stat *query.Stat) snapshotJSON {
 	return out
 }
 
-// sum returns the share of one snapshot.
-func (s *sums) sum(stat *query.Stat) (sum query.Sum) {
+// sumOf returns the share of one snapshot.
+func (s *sums) sumOf(stat *query.Stat) (sum query.Sum) {
 	if !s.IsStep(stat.Visit) {
 		sum.Snapshots = 1
 	}
@@ -282,8 +282,8 @@ func (s *sums) sum(stat *query.Stat) (sum query.Sum) {
 // sumHeads are the headings of the columns of a sum.
 var sumHeads = []string{"answers", "in", "out", "from cache", "into cache", "cost", "latency", "calls", "failed"}
 
-// answers returns the columns of a sum that are about answers: all but the last two.
-func (s *sums) answers(sum *query.Sum) []string {
+// answerColumns returns the columns of a sum that are about answers: all but the last two.
+func (s *sums) answerColumns(sum *query.Sum) []string {
 	cost := ""
 	if sum.Answers > sum.Unpriced {
 		cost = strings.TrimSpace(strconv.FormatFloat(sum.Cost, 'f', 4, 64) + " " + printable.String(s.prices.Currency))
@@ -302,15 +302,15 @@ func (s *sums) answers(sum *query.Sum) []string {
 	}
 }
 
-// stats writes the sums for people: a table for the parts of the session, one for the turns
+// writeStats writes the sums for people: a table for the parts of the session, one for the turns
 // of the path, and one for the keys of the state.
-func (p *printer) stats(s *sums, snapshots bool) {
+func (p *printer) writeStats(s *sums, snapshots bool) {
 	fmt.Fprintf(p, "%s  %s, %d off the path\n\n", p.paint.in(bold, p.fitName(printable.String(s.session), max(p.width/3, leastFit))), model.Count(s.Timeline.Snapshots(), "snapshot"), s.Orphans())
 	t := table{numbers: true}
 	row := func(name string, count int, sum *query.Sum) {
-		t.row(slices.Concat([]string{name, strconv.Itoa(count)}, s.answers(sum), []string{strconv.Itoa(sum.Calls), strconv.Itoa(sum.Errors)})...)
+		t.addRow(slices.Concat([]string{name, strconv.Itoa(count)}, s.answerColumns(sum), []string{strconv.Itoa(sum.Calls), strconv.Itoa(sum.Errors)})...)
 	}
-	t.row(slices.Concat([]string{"", "snapshots"}, sumHeads)...)
+	t.addRow(slices.Concat([]string{"", "snapshots"}, sumHeads)...)
 	row("session", s.totals.Session.Snapshots, &s.totals.Session)
 	row("  active path", s.totals.Path.Snapshots, &s.totals.Path)
 	for _, b := range s.totals.Branches {
@@ -319,9 +319,9 @@ func (p *printer) stats(s *sums, snapshots bool) {
 	for _, m := range s.totals.Models {
 		name := "no model named"
 		if m.Model != "" {
-			name = "model " + p.clip(m.Model, maxTitle)
+			name = "model " + p.clipLine(m.Model, maxTitle)
 		}
-		t.row(slices.Concat([]string{"  " + name, ""}, s.answers(&m.Sum), []string{"", ""})...) // its snapshots and tools are not counted
+		t.addRow(slices.Concat([]string{"  " + name, ""}, s.answerColumns(&m.Sum), []string{"", ""})...) // its snapshots and tools are not counted
 	}
 	for _, turn := range s.totals.Turns {
 		number := p.glyphs.Ellipsis
@@ -336,23 +336,23 @@ func (p *printer) stats(s *sums, snapshots bool) {
 	}
 	if snapshots {
 		for i := range s.stats {
-			sum := s.sum(&s.stats[i])
+			sum := s.sumOf(&s.stats[i])
 			row(s.Name(s.stats[i].Visit), sum.Snapshots, &sum)
 		}
 	}
 	t.dropEmpty()
-	t.write(p)
+	t.writeTable(p)
 	if len(s.keys) > 0 {
 		p.WriteByte('\n')
-		keysTable(s.keys, p).write(p)
+		keysTable(s.keys, p).writeTable(p)
 	}
 	if len(s.totals.Given) > 0 {
 		p.WriteByte('\n')
-		givenTable(s.totals.Given, p).write(p)
+		givenTable(s.totals.Given, p).writeTable(p)
 	}
 	if len(s.counted) > 0 {
 		p.WriteByte('\n')
-		countedTable(s.counted).write(p)
+		countedTable(s.counted).writeTable(p)
 	}
 	p.remarksOn(s)
 }
@@ -364,11 +364,11 @@ const mostGiven = 20
 func givenTable(given []query.GivenSum, p *printer) *table {
 	t := table{numbers: true}
 	row := func(name string, g *query.GivenSum) {
-		t.row(name, strconv.Itoa(g.Times), string(model.AppendSize(nil, g.Bytes)))
+		t.addRow(name, strconv.Itoa(g.Times), string(model.AppendSize(nil, g.Bytes)))
 	}
-	t.row("given beside the messages", "times", "bytes")
+	t.addRow("given beside the messages", "times", "bytes")
 	for i := range given[:min(len(given), mostGiven)] {
-		row("  "+p.clip(given[i].Is, maxTitle), &given[i])
+		row("  "+p.clipLine(given[i].Is, maxTitle), &given[i])
 	}
 	if len(given) > mostGiven {
 		var others query.GivenSum
@@ -383,9 +383,9 @@ func givenTable(given []query.GivenSum, p *printer) *table {
 // countedTable returns the counts that the store itself keeps for a session.
 func countedTable(facts []model.Fact) *table {
 	t := table{numbers: true}
-	t.row("", "counted by the agent")
+	t.addRow("", "counted by the agent")
 	for _, fact := range facts {
-		t.row(fact.Label, fact.Value)
+		t.addRow(fact.Label, fact.Value)
 	}
 	return &t
 }
@@ -397,10 +397,10 @@ const mostKeys = 20
 func keysTable(keys []query.KeySize, p *printer) *table {
 	size := func(n int64) string { return string(model.AppendSize(nil, n)) }
 	t := table{numbers: true}
-	row := func(name string, k *query.KeySize) { t.row(name, size(k.Here), size(k.All), size(k.Distinct)) }
-	t.row("", "at the head", "all snapshots", "distinct")
+	row := func(name string, k *query.KeySize) { t.addRow(name, size(k.Here), size(k.All), size(k.Distinct)) }
+	t.addRow("", "at the head", "all snapshots", "distinct")
 	for i := range keys[:min(len(keys), mostKeys)] {
-		row(p.clip(keys[i].Key, maxTitle), &keys[i])
+		row(p.clipLine(keys[i].Key, maxTitle), &keys[i])
 	}
 	if len(keys) > mostKeys {
 		var others query.KeySize

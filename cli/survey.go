@@ -31,9 +31,9 @@ type passedJSON struct {
 	Why  string `json:"why"`
 }
 
-// survey lists the stores below a directory that is no store itself, and the files that were passed over. If
+// surveyFolder lists the stores below a directory that is no store itself, and the files that were passed over. If
 // there is only one store, survey examines it too.
-func (a *App) survey(ctx context.Context, p *printer, dir string) error {
+func (a *App) surveyFolder(ctx context.Context, p *printer, dir string) error {
 	all := surveyJSON{Stores: []storeJSON{}, PassedOver: []passedJSON{}}
 	var only store.Identity
 	for f, err := range survey.Folder(ctx, a.Kinds, dir) {
@@ -58,51 +58,51 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
 	case 1:
 		var seen examined
-		if seen, failed = a.examine(ctx, &only, "", only.At); failed == nil {
+		if seen, failed = a.examineStore(ctx, &only, "", only.At); failed == nil {
 			list, release = seen.list, seen.release
 			all.Faults = faultsOf(list, release)
 		}
 	}
 	if p.json {
-		if err := p.document(all); err != nil {
+		if err := p.writeDocument(all); err != nil {
 			return err
 		}
 	} else {
-		p.survey(dir, all)
-		if patterns := a.patterns(); len(patterns) > 0 {
-			p.sentence("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
+		p.writeSurvey(dir, all)
+		if patterns := a.filePatterns(); len(patterns) > 0 {
+			p.writeSentence("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
 		}
 		if len(all.Stores) == 0 {
-			p.sentence("", "Any other JSON is read by a map: --map KEY=PATH,... (hindcast help import).")
+			p.writeSentence("", "Any other JSON is read by a map: --map KEY=PATH,... (hindcast help import).")
 		}
 		if all.Faults != nil {
 			p.writeRelease(release)
-			p.checkups(list, only.Framework)
+			p.writeCheckups(list, only.Framework)
 		}
 	}
 	if failed == nil {
-		failed = harm(all.Faults)
+		failed = harmError(all.Faults)
 	}
 	return failed
 }
 
-// survey writes what was found in a directory: the stores, then the reasons for
+// writeSurvey writes what was found in a directory: the stores, then the reasons for
 // which places were passed over.
-func (p *printer) survey(dir string, all surveyJSON) {
+func (p *printer) writeSurvey(dir string, all surveyJSON) {
 	fmt.Fprintf(p, "%s is no store; below it %s\n", printable.String(dir), isAre(len(all.Stores), "store"))
 	for _, s := range all.Stores {
 		fmt.Fprintf(p, "  %s  %s\n", p.paint.in(bold, s.Kind), printable.String(s.Path))
-		p.sentence("    ", s.Why)
+		p.writeSentence("    ", s.Why)
 	}
 	var passed reasons
 	for _, f := range all.PassedOver {
-		passed.add(f.Why, 1, f.Path)
+		passed.addReason(f.Why, 1, f.Path)
 	}
 	for i, of := range passed.list {
 		if i == 0 {
 			p.WriteString("passed over\n")
 		}
-		p.sentence("  ", of.why)
+		p.writeSentence("  ", of.why)
 		for _, path := range of.some {
 			fmt.Fprintf(p, "    %s\n", printable.String(path))
 		}
@@ -126,8 +126,8 @@ func isAre(n int, noun string) string {
 	return "are " + model.Count(n, noun)
 }
 
-// patterns returns the names of the files that a survey looks into.
-func (a *App) patterns() (list []string) {
+// filePatterns returns the names of the files that a survey looks into.
+func (a *App) filePatterns() (list []string) {
 	for _, k := range a.Kinds {
 		for _, pattern := range k.Files {
 			if !slices.Contains(list, pattern) {

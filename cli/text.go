@@ -12,8 +12,8 @@ import (
 	"hindcast/model/printable"
 )
 
-// moment formats a time for people, in their own zone; the zero time is "unknown".
-func moment(t time.Time) string { return string(appendMoment(nil, t)) }
+// formatMoment formats a time for people, in their own zone; the zero time is "unknown".
+func formatMoment(t time.Time) string { return string(appendMoment(nil, t)) }
 
 // appendMoment appends what moment returns to dst.
 func appendMoment(dst []byte, t time.Time) []byte {
@@ -29,13 +29,13 @@ const idDigits = 8
 
 // shortID returns the part of an id that tells it from others, safe to print.
 func shortID(id string) string {
-	head, _ := beginning(model.ShortID(id, idDigits), idDigits)
+	head, _ := headOf(model.ShortID(id, idDigits), idDigits)
 	return head
 }
 
-// beginning returns the first runes of a text on one line, safe to print, and
+// headOf returns the first runes of a text on one line, safe to print, and
 // whether that is all of it. It looks at no more of the text than it returns.
-func beginning[T ~string | ~[]byte](text T, most int) (head string, whole bool) {
+func headOf[T ~string | ~[]byte](text T, most int) (head string, whole bool) {
 	seen := text[:min(len(text), utf8.UTFMax*most)]
 	if printable.Plain(seen) { // each byte is a rune
 		return string(seen[:min(len(seen), most)]), len(text) <= most
@@ -47,23 +47,23 @@ func beginning[T ~string | ~[]byte](text T, most int) (head string, whole bool) 
 	return string(line[:most]), false
 }
 
-// clip returns the first runes of a text on one line, safe to print, with an
+// clipText returns the first runes of a text on one line, safe to print, with an
 // ellipsis where it is cut.
-func clip(text string, most int, ellipsis string) string {
-	head, whole := beginning(text, most)
+func clipText(text string, most int, ellipsis string) string {
+	head, whole := headOf(text, most)
 	if !whole {
 		head += ellipsis
 	}
 	return head
 }
 
-// clip returns the first runes of a text on one line, safe to print. It is cut on a
+// clipLine returns the first runes of a text on one line, safe to print. It is cut on a
 // terminal only.
-func (p *printer) clip(text string, most int) string {
+func (p *printer) clipLine(text string, most int) string {
 	if p.width == 0 {
 		return printable.String(text)
 	}
-	return clip(text, most, p.glyphs.Ellipsis)
+	return clipText(text, most, p.glyphs.Ellipsis)
 }
 
 // fitLine cuts a line that is safe to print to the rest of the terminal's width behind some
@@ -115,7 +115,7 @@ type table struct {
 	numbers bool
 }
 
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *table) addRow(cells ...string) { t.rows = append(t.rows, cells) }
 
 // dropEmpty drops the columns in which no row but the first, the headings, has
 // something besides zero.
@@ -130,10 +130,10 @@ func (t *table) dropEmpty() {
 	}
 }
 
-// write writes the rows with two spaces between columns and none at the end of
+// writeTable writes the rows with two spaces between columns and none at the end of
 // a line. On a terminal the last column takes what is left of its width; where that
 // is too little, the widest of the others, which has names, is cut.
-func (t *table) write(p *printer) {
+func (t *table) writeTable(p *printer) {
 	var widths []int
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -177,8 +177,8 @@ func (t *table) write(p *printer) {
 	}
 }
 
-// word returns a name as a word of a command line that can be copied to a shell.
-func word(name string) string {
+// shellWord returns a name as a word of a command line that can be copied to a shell.
+func shellWord(name string) string {
 	name = printable.String(name)
 	if name != "" && strings.IndexFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+=,", r))

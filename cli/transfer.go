@@ -22,8 +22,8 @@ import (
 	"hindcast/store/media/scratch"
 )
 
-// export is `hindcast export`.
-func (a *App) export() *cobra.Command {
+// exportCommand is `hindcast export`.
+func (a *App) exportCommand() *cobra.Command {
 	var to string
 	var whole bool
 	var how sharing
@@ -43,7 +43,7 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
   hindcast export trips.db --whole | jq .state.messages`,
 		Args:              argsBetween(0, 1000),
 		ValidArgsFunction: a.completeSessions,
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
 			if p.json && to == "" {
 				return usagef("export: the rows are JSON lines, which is not one document: with --json, name a file with -o")
 			}
@@ -51,31 +51,31 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 			if err != nil {
 				return err
 			}
-			s, err := a.open(ctx, address)
+			s, err := a.openStore(ctx, address)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			done := tally{Store: to}
-			what, err := a.share(ctx, s, sessions, &how)
+			what, err := a.shareRows(ctx, s, sessions, &how)
 			if len(sessions) == 1 {
 				err = noSessionIn(ctx, s, address, sessions[0], err)
 			}
 			if err != nil {
 				return err
 			}
-			rows := done.watch(what.rows)
+			rows := done.watchRows(what.rows)
 			if a.ErrTerminal && (to != "" || !a.OutTerminal) {
 				shown := progress{out: a.Err, done: &done}
-				defer shown.clear()
-				rows = shown.watch(rows)
+				defer shown.clearLine()
+				rows = shown.watchRows(rows)
 			}
 			encode := a.Encode
 			if whole {
 				encode = a.EncodeWhole
 			}
 			if to == "" {
-				_, err = encode(a.harmless(p), rows)
+				_, err = encode(a.harmlessWriter(p), rows)
 			} else {
 				err = writeRows(to, rows, encode)
 			}
@@ -85,18 +85,18 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 			if err != nil {
 				return err
 			}
-			if done.Hidden = what.findings(); done.Hidden != nil && !p.json {
+			if done.Hidden = what.hiddenSecrets(); done.Hidden != nil && !p.json {
 				listHidden(a.Err, done.Hidden)
 			}
 			if to == "" {
 				return nil
 			}
-			return p.tally("exported", &done)
+			return p.writeTally("exported", &done)
 		}),
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
 	cmd.Flags().BoolVar(&whole, "whole", false, "write each state whole, for other programs")
-	how.flags(cmd)
+	how.addFlags(cmd)
 	return cmd
 }
 
@@ -112,8 +112,8 @@ func writeRows(path string, rows iter.Seq2[store.Row, error], encode Encoder) er
 	return err
 }
 
-// importing is `hindcast import`.
-func (a *App) importing() *cobra.Command {
+// importCommand is `hindcast import`.
+func (a *App) importCommand() *cobra.Command {
 	var maps []string
 	var dry bool
 	cmd := &cobra.Command{
@@ -150,23 +150,23 @@ first are turned around. --dry-run shows what a map finds and writes nothing.`,
   hindcast import --map 'state=$' states/ run.db
   zcat log.gz | hindcast import --map "state=/body/state,session='night run'" - run.db`,
 		Args: argsBetween(2, 100_000),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
 			from, to := args[:len(args)-1], args[len(args)-1]
 			done := tally{Store: to}
-			rows, err := a.incoming(ctx, from, maps, func(n int) { done.Skipped = n })
+			rows, err := a.incomingRows(ctx, from, maps, func(n int) { done.Skipped = n })
 			if err != nil {
 				return err
 			}
-			rows = done.watch(rows)
+			rows = done.watchRows(rows)
 			if a.ErrTerminal {
 				shown := progress{out: a.Err, done: &done}
-				defer shown.clear()
-				rows = shown.watch(rows)
+				defer shown.clearLine()
+				rows = shown.watchRows(rows)
 			}
 			if dry {
-				return p.preview(rows, &done)
+				return p.writePreview(rows, &done)
 			}
-			added, err := a.fill(ctx, &done.Store, rows)
+			added, err := a.fillStore(ctx, &done.Store, rows)
 			if err == nil {
 				done.Labels, err = a.takeLabels(ctx, to, done.labelled)
 			}
@@ -174,7 +174,7 @@ first are turned around. --dry-run shows what a map finds and writes nothing.`,
 				return err
 			}
 			done.New = &added
-			return p.tally("imported", &done)
+			return p.writeTally("imported", &done)
 		}),
 	}
 	cmd.Flags().StringArrayVar(&maps, "map", nil, "where in any JSON the rows are, and in a row its parts: `KEY=PATH,...`")
@@ -182,10 +182,10 @@ first are turned around. --dry-run shows what a map finds and writes nothing.`,
 	return cmd
 }
 
-// incoming returns the rows of an import: by a map, where there is one, of any
+// incomingRows returns the rows of an import: by a map, where there is one, of any
 // JSON, and else of one portable file. skipped is told how many rows the map leaves
 // out.
-func (a *App) incoming(ctx context.Context, from, maps []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error) {
+func (a *App) incomingRows(ctx context.Context, from, maps []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error) {
 	if len(maps) > 0 {
 		rows, err := a.DecodeMapped(ctx, strings.Join(maps, ","), a.In, from, skipped)
 		if err != nil {
@@ -196,11 +196,11 @@ func (a *App) incoming(ctx context.Context, from, maps []string, skipped func(ro
 	if len(from) > 1 {
 		return nil, usagef("import: %d files, and one is read; any number of files of other JSON is read with --map", len(from))
 	}
-	return a.portable(from[0]), nil
+	return a.portableRows(from[0]), nil
 }
 
-// portable returns the rows of a portable file, or of the standard input.
-func (a *App) portable(path string) iter.Seq2[store.Row, error] {
+// portableRows returns the rows of a portable file, or of the standard input.
+func (a *App) portableRows(path string) iter.Seq2[store.Row, error] {
 	if path == "-" {
 		return a.Decode(a.In)
 	}
@@ -215,15 +215,15 @@ func (a *App) portable(path string) iter.Seq2[store.Row, error] {
 	}
 }
 
-// fill puts rows into the native store at an address and returns how many were new. It makes the store if
+// fillStore puts rows into the native store at an address and returns how many were new. It makes the store if
 // there is no store. Of a URL it leaves only the parts that may be shown.
-func (a *App) fill(ctx context.Context, address *string, rows iter.Seq2[store.Row, error]) (int, error) {
-	s, err := a.open(ctx, *address)
+func (a *App) fillStore(ctx context.Context, address *string, rows iter.Seq2[store.Row, error]) (int, error) {
+	s, err := a.openStore(ctx, *address)
 	if _, vacant := errors.AsType[*store.VacantError](err); vacant {
 		s, err = a.Create(ctx, *address)
 	}
-	if path, kind, free := a.free(ctx, *address, err); free {
-		return a.make(ctx, path, kind, rows)
+	if path, kind, free := a.freePath(ctx, *address, err); free {
+		return a.makeStore(ctx, path, kind, rows)
 	}
 	if err != nil {
 		return 0, err
@@ -231,13 +231,13 @@ func (a *App) fill(ctx context.Context, address *string, rows iter.Seq2[store.Ro
 	if a.Kinds.IsURL(*address) {
 		*address = s.Address()
 	}
-	added, err := take(ctx, s, rows)
+	added, err := takeRows(ctx, s, rows)
 	return added, errors.Join(err, s.Close())
 }
 
-// free returns the path at an address, and the kind that it names, or ""; and whether
+// freePath returns the path at an address, and the kind that it names, or ""; and whether
 // nothing is there, so that a store can be made. err is that of opening the address.
-func (a *App) free(ctx context.Context, address string, err error) (path, kind string, free bool) {
+func (a *App) freePath(ctx context.Context, address string, err error) (path, kind string, free bool) {
 	path = address
 	if id, named := a.Kinds.Identify(ctx, address); named == nil {
 		path, kind = id.At, id.Name
@@ -246,9 +246,9 @@ func (a *App) free(ctx context.Context, address string, err error) (path, kind s
 	return path, kind, errors.Is(err, fs.ErrNotExist) && errors.Is(there, fs.ErrNotExist)
 }
 
-// make makes a native store out of rows, beside its path. kind is the one that was asked for,
+// makeStore makes a native store out of rows, beside its path. kind is the one that was asked for,
 // "" for any.
-func (a *App) make(ctx context.Context, path, kind string, rows iter.Seq2[store.Row, error]) (added int, err error) {
+func (a *App) makeStore(ctx context.Context, path, kind string, rows iter.Seq2[store.Row, error]) (added int, err error) {
 	err = fillBeside(path, func(draft string) error {
 		s, err := a.Create(ctx, draft)
 		if err != nil {
@@ -257,7 +257,7 @@ func (a *App) make(ctx context.Context, path, kind string, rows iter.Seq2[store.
 		if kind != "" && kind != s.Kind() {
 			return errors.Join(takesNone(kind), s.Close())
 		}
-		added, err = take(ctx, s, rows)
+		added, err = takeRows(ctx, s, rows)
 		return errors.Join(err, s.Close())
 	})
 	if err != nil {
@@ -281,13 +281,13 @@ func fillBeside(path string, fill func(draft string) error) (err error) {
 	if err := fill(draft); err != nil {
 		return err
 	}
-	return christen(draft, path)
+	return nameFile(draft, path)
 }
 
-// christen names a file, unless something has that name already. Not
+// nameFile names a file, unless something has that name already. Not
 // every file system can link; there, a program that takes the name in the very
 // same moment is not seen.
-func christen(draft, path string) error {
+func nameFile(draft, path string) error {
 	err := os.Link(draft, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
@@ -298,7 +298,7 @@ func christen(draft, path string) error {
 	return os.Rename(draft, path)
 }
 
-func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) (int, error) {
+func takeRows(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) (int, error) {
 	to := s.Features()
 	if to.Import == nil {
 		return 0, takesNone(s.Kind())
@@ -336,7 +336,7 @@ func (a *App) labelsByVisit(ctx context.Context, s store.Store, session string) 
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	t, err := timeline(ctx, s, session)
+	t, err := readTimeline(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +356,7 @@ func (a *App) takeLabels(ctx context.Context, path string, rows []store.Row) (in
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	s, err := a.open(ctx, path)
+	s, err := a.openStore(ctx, path)
 	if err != nil {
 		return 0, err
 	}
@@ -384,7 +384,7 @@ type tally struct {
 	labelled []store.Row
 }
 
-func (t *tally) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+func (t *tally) watchRows(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		seen := map[string]bool{}
 		for row, err := range rows {
@@ -406,9 +406,9 @@ func (t *tally) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, err
 	}
 }
 
-func (p *printer) tally(done string, t *tally) error {
+func (p *printer) writeTally(done string, t *tally) error {
 	if p.json {
-		return p.document(t)
+		return p.writeDocument(t)
 	}
 	fmt.Fprintf(p, "%s %s of %s", done, model.Count(t.Snapshots, "snapshot"), model.Count(t.Sessions, "session"))
 	if t.New != nil {

@@ -14,12 +14,12 @@ func TestVisit_withoutHead(t *testing.T) {
 		t.Fatal("the session has a head")
 	}
 	for _, spec := range []string{"head", "HEAD", "heat"} {
-		if _, err := visit(none, spec); err == nil || strings.Contains(err.Error(), "did you mean") {
+		if _, err := findVisit(none, spec); err == nil || strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
 	one := model.NewTimeline([]model.Header{{ID: "aaaa1111", SessionID: "s", Head: true}})
-	if _, err := visit(one, "heat"); err == nil || !strings.Contains(err.Error(), `did you mean "head"?`) {
+	if _, err := findVisit(one, "heat"); err == nil || !strings.Contains(err.Error(), `did you mean "head"?`) {
 		t.Errorf("with a head: %v", err)
 	}
 }

@@ -37,7 +37,7 @@ func TestColumns_standBelowEachOtherOnATerminal(t *testing.T) {
 		{"sessions", []string{"sessions", "mem:"}, " #"},
 		{"log", []string{"log", "mem:", "all"}, "  1970-"},
 	} {
-		s := start(t, elements(named()))
+		s := start(t, sequenceOf(named()))
 		code, out, err := s.run(t, c.args...)
 		if code != 0 {
 			t.Fatal(err)

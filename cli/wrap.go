@@ -12,9 +12,9 @@ import (
 // screen, and a longer line is no easier to read on a wide one.
 const textWidth = 60
 
-// sentence writes a text of the program's own, in lines behind an indent. What is
+// writeSentence writes a text of the program's own, in lines behind an indent. What is
 // data in it is made safe to print.
-func (p *printer) sentence(indent, text string) {
+func (p *printer) writeSentence(indent, text string) {
 	p.WriteString(wrapText(indent, p.glyphs.Sentence(printable.String(text))))
 }
 
@@ -22,13 +22,13 @@ func (p *printer) sentence(indent, text string) {
 // each behind an indent. Lines are broken at spaces; a word that is longer than
 // a line has one to itself, whole, so that paths can be copied.
 func wrapText(indent, text string) string {
-	return hanging(indent, strings.Join(strings.Fields(text), " "))
+	return hangText(indent, strings.Join(strings.Fields(text), " "))
 }
 
-// hanging breaks a text that is safe to print into lines of textWidth cells, each
+// hangText breaks a text that is safe to print into lines of textWidth cells, each
 // behind an indent, as wrapped does; but what it does not break stays as it is,
 // spaces too, because names may hold any.
-func hanging(indent, text string) string {
+func hangText(indent, text string) string {
 	var out strings.Builder
 	room := textWidth - displaywidth.String(indent)
 	out.WriteString(indent)

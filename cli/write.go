@@ -24,53 +24,53 @@ var errDeclined = errors.New("nothing was written")
 // consent holds the flags that answer the questions.
 type consent struct{ dryRun, yes, anyway bool }
 
-func (c *consent) flags(cmd *cobra.Command) {
+func (c *consent) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print the plan and write nothing")
 	cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&c.anyway, "anyway", false, "do not ask once more either, where the plan gives reasons to")
 }
 
-// check refuses what contradicts itself.
-func (c *consent) check() error {
+// checkFlags refuses what contradicts itself.
+func (c *consent) checkFlags() error {
 	if c.dryRun && (c.yes || c.anyway) {
 		return usagef("--dry-run writes nothing, --yes and --anyway go ahead: give one of them")
 	}
 	return nil
 }
 
-// writes makes a command of c, which writes what a person agrees to. w returns its words once the flags are known.
-func (a *App) writes(w func() words, c *cobra.Command, run func(ctx context.Context, p *printer, of *subject, agreed consent) error) *cobra.Command {
+// writingCommand makes a command of c, which writes what a person agrees to. w returns its words once the flags are known.
+func (a *App) writingCommand(w func() words, c *cobra.Command, run func(ctx context.Context, p *printer, of *subject, agreed consent) error) *cobra.Command {
 	var agreed consent
-	agreed.flags(c)
-	a.takes(w(), c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return w().args()(cmd, args) }
+	agreed.addFlags(c)
+	a.fillWords(w(), c)
+	c.Args = func(cmd *cobra.Command, args []string) error { return w().argsCheck()(cmd, args) }
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := agreed.check(); err != nil {
+		if err := agreed.checkFlags(); err != nil {
 			return err
 		}
-		return a.answer(a.findSubject(w(), func(ctx context.Context, p *printer, of *subject) error {
+		return a.runAnswer(a.withSubject(w(), func(ctx context.Context, p *printer, of *subject) error {
 			return run(ctx, p, of, agreed)
 		}))(cmd, args)
 	}
 	return c
 }
 
-// changes makes a command of c, which carries out a change. The flags that are added to it fill in the change.
-func (a *App) changes(w words, c *cobra.Command, change *model.Change) *cobra.Command {
+// changingCommand makes a command of c, which carries out a change. The flags that are added to it fill in the change.
+func (a *App) changingCommand(w words, c *cobra.Command, change *model.Change) *cobra.Command {
 	takes := func() words {
 		if change.Join {
 			return oneSession
 		}
 		return w
 	}
-	return a.writes(takes, c, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
-		return a.change(ctx, p, of, agreed, *change)
+	return a.writingCommand(takes, c, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
+		return a.changeSession(ctx, p, of, agreed, *change)
 	})
 }
 
-// restore is `hindcast restore`.
-func (a *App) restore() *cobra.Command {
-	return a.changes(oneOf, &cobra.Command{
+// restoreCommand is `hindcast restore`.
+func (a *App) restoreCommand() *cobra.Command {
+	return a.changingCommand(oneOf, &cobra.Command{
 		Use:   "restore [STORE] [SESSION] SNAPSHOT",
 		Short: "make a snapshot the head of its session again",
 		Long: `Restore makes a snapshot the head of its session again, so that the framework
@@ -86,10 +86,10 @@ that, --anyway does.`,
 	}, &model.Change{Op: model.OpRestore})
 }
 
-// fork is `hindcast fork`.
-func (a *App) fork() *cobra.Command {
+// forkCommand is `hindcast fork`.
+func (a *App) forkCommand() *cobra.Command {
 	c := model.Change{Op: model.OpFork}
-	cmd := a.changes(oneOf, &cobra.Command{
+	cmd := a.changingCommand(oneOf, &cobra.Command{
 		Use:   "fork [STORE] [SESSION] SNAPSHOT [--as ID]",
 		Short: "start a new session from a snapshot; the original is untouched",
 		Long: `Fork starts a new session that ends with a snapshot. The original is untouched, and
@@ -107,9 +107,9 @@ file, each behind the one before it.`,
 	return cmd
 }
 
-// undo is `hindcast undo`.
-func (a *App) undo() *cobra.Command {
-	return a.changes(storeOnly, &cobra.Command{
+// undoCommand is `hindcast undo`.
+func (a *App) undoCommand() *cobra.Command {
+	return a.changingCommand(storeOnly, &cobra.Command{
 		Use:   "undo [STORE]",
 		Short: "take back Hindcast's last write",
 		Long: `Undo takes back the last of Hindcast's own writes to a store that is not undone,
@@ -119,9 +119,9 @@ where another program wrote to the session since. hindcast journal lists the wri
 	}, &model.Change{Op: model.OpUndo})
 }
 
-// redo is `hindcast redo`.
-func (a *App) redo() *cobra.Command {
-	return a.changes(storeOnly, &cobra.Command{
+// redoCommand is `hindcast redo`.
+func (a *App) redoCommand() *cobra.Command {
+	return a.changingCommand(storeOnly, &cobra.Command{
 		Use:   "redo [STORE]",
 		Short: "do the last undone write again",
 		Long: `Redo does again what the last undo took back, unless something else was written
@@ -130,9 +130,9 @@ since.`,
 	}, &model.Change{Op: model.OpRedo})
 }
 
-// repair is `hindcast repair`.
-func (a *App) repair() *cobra.Command {
-	return a.changes(oneSession, &cobra.Command{
+// repairCommand is `hindcast repair`.
+func (a *App) repairCommand() *cobra.Command {
+	return a.changingCommand(oneSession, &cobra.Command{
 		Use:   "repair [STORE] [SESSION]",
 		Short: "mend what keeps the framework from starting a session",
 		Long: `Repair mends what keeps the framework from starting a session, or a model from
@@ -145,10 +145,10 @@ what was mended.`,
 	}, &model.Change{Op: model.OpRepair})
 }
 
-// purge is `hindcast purge`.
-func (a *App) purge() *cobra.Command {
+// purgeCommand is `hindcast purge`.
+func (a *App) purgeCommand() *cobra.Command {
 	c := model.Change{Op: model.OpPurge, Scope: model.PurgeRedacted}
-	cmd := a.changes(oneSession, &cobra.Command{
+	cmd := a.changingCommand(oneSession, &cobra.Command{
 		Use:   "purge [STORE] [SESSION]",
 		Short: "forget for good what was set aside of a session and was redacted since",
 		Long: `Purge forgets texts that the framework had redacted on purpose and that live on
@@ -168,10 +168,10 @@ forgotten cannot be restored or undone any more, so it asks once more: --yes
 	return cmd
 }
 
-// run is `hindcast run`.
-func (a *App) run() *cobra.Command {
+// runCommand is `hindcast run`.
+func (a *App) runCommand() *cobra.Command {
 	c := model.Change{Op: model.OpRun}
-	cmd := a.changes(oneOf, &cobra.Command{
+	cmd := a.changingCommand(oneOf, &cobra.Command{
 		Use:   "run [STORE] [SESSION] SNAPSHOT --input TEXT",
 		Short: "let a process that is running go on from a snapshot",
 		Long: `Run sends a text to a process that is running, as the next input after a snapshot.
@@ -190,10 +190,10 @@ Hindcast writes nothing itself and keeps no journal of it.`,
 	return cmd
 }
 
-// change carries out one write: to the first snapshot that is named, or else in the session.
-func (a *App) change(ctx context.Context, p *printer, of *subject, agreed consent, c model.Change) error {
+// changeSession carries out one write: to the first snapshot that is named, or else in the session.
+func (a *App) changeSession(ctx context.Context, p *printer, of *subject, agreed consent, c model.Change) error {
 	s := of.store
-	if err := of.can(c.Op); err != nil {
+	if err := of.checkOperation(c.Op); err != nil {
 		return err
 	}
 	if c.Op == model.OpFork && c.As == "" && !store.NamesForks(s) {
@@ -202,7 +202,7 @@ func (a *App) change(ctx context.Context, p *printer, of *subject, agreed consen
 	c.Ref = model.Ref{Session: of.session}
 	var seen *model.Timeline
 	if len(of.snapshots) > 0 {
-		t, n, err := of.resolve(ctx, of.snapshot())
+		t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
 		if err != nil {
 			return err
 		}
@@ -215,13 +215,13 @@ func (a *App) change(ctx context.Context, p *printer, of *subject, agreed consen
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: difference(ctx, s, &todo)})
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: describeDifference(ctx, s, &todo)})
 }
 
-// can returns why the store cannot do an operation, nil where it can.
-func (o *subject) can(op model.Op) error {
+// checkOperation returns why the store cannot do an operation, nil where it can.
+func (o *subject) checkOperation(op model.Op) error {
 	if reason := store.Reason(o.store, op); reason != "" {
-		return lacking(o.store, op, reason, o.words()...)
+		return lackError(o.store, op, reason, o.allWords()...)
 	}
 	return nil
 }
@@ -245,31 +245,31 @@ type planned struct {
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
 	todo.assumed = store.AssumedBy(s).String()
 	if todo.timeline == nil {
-		todo.timeline, _ = timeline(ctx, s, todo.Session)
+		todo.timeline, _ = readTimeline(ctx, s, todo.Session)
 	}
 	if todo.timeline != nil {
 		todo.timeline.NamePlan(&todo.Plan) // a session of another store stays without names
 	}
 	switch {
 	case !p.json:
-		p.plan(todo)
+		p.writePlan(todo)
 	case agreed.dryRun:
-		return p.document(planOf(todo))
+		return p.writeDocument(planOf(todo))
 	case !agreed.yes && !todo.Idle():
 		// The answer is the receipt; who is asked still sees the plan.
 		aside := &printer{Writer: bufio.NewWriter(a.Err), glyphs: p.glyphs}
-		aside.plan(todo)
+		aside.writePlan(todo)
 		err = aside.Flush()
 	}
 	if err = errors.Join(err, p.Flush()); err != nil || agreed.dryRun {
 		return err
 	}
 	if todo.Idle() && !p.json {
-		fmt.Fprintf(p, "nothing to write: %s is at %s already\n", printable.String(todo.Session), place(todo.Target))
+		fmt.Fprintf(p, "nothing to write: %s is at %s already\n", printable.String(todo.Session), headName(todo.Target))
 		return nil
 	}
 	if !todo.Idle() {
-		if err := a.agree(ctx, &todo.Plan, agreed); err != nil {
+		if err := a.askConsent(ctx, &todo.Plan, agreed); err != nil {
 			return err
 		}
 	}
@@ -278,12 +278,12 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 		return err
 	}
 	if p.json {
-		return p.document(receiptOf(&receipt))
+		return p.writeDocument(receiptOf(&receipt))
 	}
-	p.receipt(&todo.Plan, &receipt)
+	p.writeReceipt(&todo.Plan, &receipt)
 	if way := wayBack(&todo.Plan, &receipt); way != "" {
 		if todo.back != "" {
-			way += " " + word(todo.back)
+			way += " " + shellWord(todo.back)
 		}
 		fmt.Fprintf(p, "%s takes it back\n", way)
 	}
@@ -301,14 +301,14 @@ func wayBack(plan *model.Plan, done *model.Receipt) string {
 	return "hindcast undo"
 }
 
-// agree puts to the person what the command line has not answered.
-func (a *App) agree(ctx context.Context, plan *model.Plan, agreed consent) error {
+// askConsent puts to the person what the command line has not answered.
+func (a *App) askConsent(ctx context.Context, plan *model.Plan, agreed consent) error {
 	person := asked{a, bufio.NewReader(a.In)}
 	if !agreed.yes {
-		if err := person.absent(plan); err != nil {
+		if err := person.absentError(plan); err != nil {
 			return err
 		}
-		if err := person.yes(ctx, string(plan.Op)+" now?"); err != nil {
+		if err := person.askYes(ctx, string(plan.Op)+" now?"); err != nil {
 			return err
 		}
 	}
@@ -323,9 +323,9 @@ func (a *App) agree(ctx context.Context, plan *model.Plan, agreed consent) error
 	}
 	fmt.Fprintf(a.Err, "Once more, because\n")
 	for _, reason := range plan.Asks {
-		fmt.Fprint(a.Err, hanging("  ", printable.String(reason)))
+		fmt.Fprint(a.Err, hangText("  ", printable.String(reason)))
 	}
-	return person.yes(ctx, string(plan.Op)+" anyway?")
+	return person.askYes(ctx, string(plan.Op)+" anyway?")
 }
 
 // asked is the person at the terminal. Questions go to Err, so that Out holds the
@@ -335,8 +335,8 @@ type asked struct {
 	answers *bufio.Reader
 }
 
-// absent returns an error where there is no person.
-func (a *asked) absent(plan *model.Plan) error {
+// absentError returns an error where there is no person.
+func (a *asked) absentError(plan *model.Plan) error {
 	if a.InTerminal {
 		return nil
 	}
@@ -347,17 +347,17 @@ func (a *asked) absent(plan *model.Plan) error {
 	return fmt.Errorf("%s needs an answer, and the input is not a terminal: %s goes ahead, --dry-run only shows the plan", plan.Op, ahead)
 }
 
-// yes puts a question to which No is the default. The error is errDeclined.
-func (a *asked) yes(ctx context.Context, question string) error {
-	text, err := a.line(ctx, question+" [y/N] ")
+// askYes puts a question to which No is the default. The error is errDeclined.
+func (a *asked) askYes(ctx context.Context, question string) error {
+	text, err := a.askLine(ctx, question+" [y/N] ")
 	if err == nil && text != "y" && text != "yes" {
 		err = errDeclined
 	}
 	return err
 }
 
-// line returns the answer in lower case.
-func (a *asked) line(ctx context.Context, question string) (string, error) {
+// askLine returns the answer in lower case.
+func (a *asked) askLine(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Err, question)
 	line := make(chan string, 1)
 	go func() {
@@ -373,10 +373,10 @@ func (a *asked) line(ctx context.Context, question string) (string, error) {
 	}
 }
 
-// difference says in a few words how the state that the session is put back to
+// describeDifference says in a few words how the state that the session is put back to
 // differs from that of its head; "" where there are no two states. A state that
 // cannot be read does not stand in the way of leaving it.
-func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
+func describeDifference(ctx context.Context, s store.Store, plan *model.Plan) string {
 	moves := plan.Op == model.OpRestore || plan.Op == model.OpUndo || plan.Op == model.OpRedo
 	if !moves || plan.NewSession != "" || plan.Head.ID == "" || plan.Target.ID == "" {
 		return ""
@@ -404,16 +404,16 @@ func compareStates(ctx context.Context, two store.Apart, gaps model.Gaps, what s
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	return summary(result.Without(gaps.Has)) + " against " + what
+	return summariseChanges(result.Without(gaps.Has)) + " against " + what
 }
 
 // labelWidth is how many cells the label of a plan's line takes.
 const labelWidth = 11
 
-// plan writes a plan whole, with the difference between the states. Sentences are
+// writePlan writes a plan whole, with the difference between the states. Sentences are
 // broken as everywhere; the calls that resume stand whole on a line, so that they
 // can be copied.
-func (p *printer) plan(plan *planned) {
+func (p *printer) writePlan(plan *planned) {
 	fmt.Fprintf(p, "%s\n", p.paint.in(bold, "plan: "+printable.String(plan.Headline())))
 	lines := plan.Lines(model.PlanLine{Kind: model.PlanState, Text: plan.difference}, model.PlanLine{Kind: model.PlanSDK, Text: plan.assumed})
 	indent := strings.Repeat(" ", 2+labelWidth+2)
@@ -423,11 +423,11 @@ func (p *printer) plan(plan *planned) {
 		if line.Kind == model.PlanWarning || line.Kind == model.PlanAsks {
 			label = p.paint.in(yellow, label)
 		}
-		text := hanging(indent, p.glyphs.Sentence(printable.String(line.Text)))
+		text := hangText(indent, p.glyphs.Sentence(printable.String(line.Text)))
 		if line.Kind == model.PlanResume {
 			text = indent + p.glyphs.Sentence(printable.String(calls[0].Call)) + "\n"
 			if then := calls[0].Then; then != "" {
-				text += hanging(indent+"  ", p.glyphs.Sentence(printable.String(then)))
+				text += hangText(indent+"  ", p.glyphs.Sentence(printable.String(then)))
 			}
 			calls = calls[1:]
 		}
@@ -435,8 +435,8 @@ func (p *printer) plan(plan *planned) {
 	}
 }
 
-// receipt writes what was done.
-func (p *printer) receipt(plan *model.Plan, r *model.Receipt) {
+// writeReceipt writes what was done.
+func (p *printer) writeReceipt(plan *model.Plan, r *model.Receipt) {
 	fmt.Fprintf(p, "done: %s", r.Op)
 	if r.Entry != 0 {
 		fmt.Fprintf(p, ", entry %d", r.Entry)
@@ -453,7 +453,7 @@ func (p *printer) receipt(plan *model.Plan, r *model.Receipt) {
 	if head.ID == plan.Target.ID {
 		head.Name = plan.Target.Name
 	}
-	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), place(head))
+	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), headName(head))
 	if r.Orphaned > 0 {
 		fmt.Fprintf(p, ", %d left the path", r.Orphaned)
 	}

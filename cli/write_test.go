@@ -31,7 +31,7 @@ func TestAsk(t *testing.T) {
 	} {
 		var shown bytes.Buffer
 		a := &App{In: strings.NewReader(c.typed), Err: &shown, InTerminal: true}
-		if err := a.agree(t.Context(), plan, consent{}); !errors.Is(err, c.err) {
+		if err := a.askConsent(t.Context(), plan, consent{}); !errors.Is(err, c.err) {
 			t.Errorf("typed %q: %v, want %v", c.typed, err, c.err)
 		}
 		if shown.String() != "restore now? [y/N] " {
@@ -43,7 +43,7 @@ func TestAsk(t *testing.T) {
 func TestAsk_withoutSomebodyToAnswerIsRefused(t *testing.T) {
 	var shown bytes.Buffer
 	a := &App{In: strings.NewReader("y\n"), Err: &shown}
-	err := a.agree(t.Context(), &model.Plan{Op: model.OpRestore}, consent{})
+	err := a.askConsent(t.Context(), &model.Plan{Op: model.OpRestore}, consent{})
 	if err == nil || !strings.Contains(err.Error(), "--yes") {
 		t.Errorf("error %v does not say what to do", err)
 	}
@@ -58,7 +58,7 @@ func TestAsk_endsWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := &App{In: never, Err: io.Discard, InTerminal: true}
-	if err := a.agree(ctx, &model.Plan{Op: model.OpRestore}, consent{}); !errors.Is(err, context.Canceled) {
+	if err := a.askConsent(ctx, &model.Plan{Op: model.OpRestore}, consent{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestAsk_onceMoreWhereThePlanHasReasons(t *testing.T) {
 	} {
 		var shown bytes.Buffer
 		a := &App{In: strings.NewReader(c.typed), Err: &shown, InTerminal: true}
-		if err := a.agree(t.Context(), plan, c.agreed); !errors.Is(err, c.err) {
+		if err := a.askConsent(t.Context(), plan, c.agreed); !errors.Is(err, c.err) {
 			t.Errorf("typed %q with %+v: %v, want %v", c.typed, c.agreed, err, c.err)
 		}
 		if shown.String() != c.shown {
@@ -97,7 +97,7 @@ func TestAsk_yesAloneDoesNotAnswerTwice(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		var shown bytes.Buffer
 		a := &App{In: strings.NewReader("y\ny\n"), Out: io.Discard, Err: &shown, InTerminal: terminal}
-		err := a.agree(t.Context(), &model.Plan{Op: model.OpRun, Asks: []string{"models and tools run"}}, consent{yes: true})
+		err := a.askConsent(t.Context(), &model.Plan{Op: model.OpRun, Asks: []string{"models and tools run"}}, consent{yes: true})
 		if err == nil || err.Error() != "run asks once more: add --anyway" || advice("hindcast", err) != "Nothing was written. The plan says why: models and tools run." {
 			t.Errorf("error %v, %q", err, advice("hindcast", err))
 		}
@@ -125,7 +125,7 @@ func TestPlan_filesAndCalls(t *testing.T) {
 	}
 	var out bytes.Buffer
 	p := &printer{Writer: bufio.NewWriter(&out), glyphs: look.Unicode}
-	p.plan(&planned{Plan: plan, difference: "+1 ~0 -2 against the head"})
+	p.writePlan(&planned{Plan: plan, difference: "+1 ~0 -2 against the head"})
 	if err := p.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestPlan_documents(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		p := &printer{Writer: bufio.NewWriter(&out)}
-		if err := errors.Join(p.document(tc.document), p.Flush()); err != nil {
+		if err := errors.Join(p.writeDocument(tc.document), p.Flush()); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.TrimSuffix(out.String(), "\n"); got != tc.want {

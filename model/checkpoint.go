@@ -76,7 +76,7 @@ type Checkpoint struct {
 // checkpointKeys are the keys in the order of the class's fields.
 type checkpointKeys struct{ position, cycleIndex, snapshot, appData, schemaVersion string }
 
-func (d CheckpointDialect) keys() checkpointKeys {
+func (d CheckpointDialect) memberKeys() checkpointKeys {
 	if d == CheckpointTypeScript {
 		return checkpointKeys{"position", "cycleIndex", "snapshot", "appData", "schemaVersion"}
 	}
@@ -128,9 +128,9 @@ func CheckpointFromDict(data []byte) (c Checkpoint, warnings []string, err error
 // checkpointFrom takes the members of a checkpoint out of members.
 func checkpointFrom(members map[string]json.RawMessage) (Checkpoint, error) {
 	c := Checkpoint{}
-	keys := c.Dialect.keys()
+	keys := c.Dialect.memberKeys()
 	if _, python := members[keys.schemaVersion]; !python {
-		camel := CheckpointTypeScript.keys()
+		camel := CheckpointTypeScript.memberKeys()
 		if _, camelCase := members[camel.schemaVersion]; camelCase {
 			c.Dialect, keys = CheckpointTypeScript, camel
 		}
@@ -196,7 +196,7 @@ func unknownKeys(keys []string) string {
 // class, as json.dumps(ckpt.to_dict()) writes it. Snapshot and AppData are there
 // byte for byte if they are not nil.
 func (c Checkpoint) ToDict() []byte {
-	keys := c.Dialect.keys()
+	keys := c.Dialect.memberKeys()
 	var dst []byte
 	member := func(separator, key string) {
 		dst = append(dst, separator...)

@@ -48,7 +48,7 @@ type hiddenRun struct {
 // NewFolds returns folds over a timeline, none closed but for the steps.
 func NewFolds(t *Timeline) *Folds {
 	f := &Folds{t: t, open: make(map[Node]bool)}
-	f.refresh()
+	f.refreshRows()
 	return f
 }
 
@@ -73,11 +73,11 @@ func (f *Folds) RebaseBy(t *Timeline, to func(Node) Node) {
 		}
 	}
 	f.t, f.open = t, open
-	f.refresh()
+	f.refreshRows()
 }
 
-// span returns the fold that n would make, and whether it hides anything.
-func (f *Folds) span(n Node) (fold, bool) {
+// foldSpan returns the fold that n would make, and whether it hides anything.
+func (f *Folds) foldSpan(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, start: t.RowOf(n) + 1}
 	switch {
@@ -102,34 +102,34 @@ func (f *Folds) span(n Node) (fold, bool) {
 
 // Fold hides what hangs on n and reports whether that changed anything.
 func (f *Folds) Fold(n Node) bool {
-	f.settle()
-	at, folded := f.find(n)
+	f.settleFolds()
+	at, folded := f.findFold(n)
 	if folded {
 		return false
 	}
-	made, hides := f.span(n)
+	made, hides := f.foldSpan(n)
 	if !hides {
 		return false
 	}
 	f.folds = slices.Insert(f.folds, at, made)
-	f.nest()
+	f.nestFolds()
 	return true
 }
 
 // Unfold shows again what a fold at n hides and reports whether there was one.
 func (f *Folds) Unfold(n Node) bool {
-	f.settle()
-	at, folded := f.find(n)
+	f.settleFolds()
+	at, folded := f.findFold(n)
 	if !folded {
 		return false
 	}
 	f.folds = slices.Delete(f.folds, at, at+1)
-	f.nest()
+	f.nestFolds()
 	return true
 }
 
-// steps returns the fold that hides the steps before n, and whether there are any.
-func (f *Folds) steps(n Node) (fold, bool) {
+// foldSteps returns the fold that hides the steps before n, and whether there are any.
+func (f *Folds) foldSteps(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, end: t.RowOf(n)}
 	made.start = made.end
@@ -148,8 +148,8 @@ func (f *Folds) HideSteps(n Node) bool {
 		return false
 	}
 	delete(f.open, end)
-	f.refresh()
-	_, hides := f.steps(end)
+	f.refreshRows()
+	_, hides := f.foldSteps(end)
 	return hides
 }
 
@@ -161,13 +161,13 @@ func (f *Folds) ShowSteps(n Node) bool {
 		return false
 	}
 	f.open[end] = true
-	f.refresh()
+	f.refreshRows()
 	return true
 }
 
 // Steps returns the number of steps that are hidden before the snapshot n.
 func (f *Folds) Steps(n Node) int {
-	f.settle()
+	f.settleFolds()
 	row := f.t.RowOf(n)
 	at, hidden := slices.BinarySearchFunc(f.closed, row, func(have fold, row int) int { return have.end - row })
 	if !hidden {
@@ -183,7 +183,7 @@ func (f *Folds) FoldAll() {
 	f.folds = f.folds[:0]
 	clear(f.open)
 	hide := func(n Node) {
-		if made, hides := f.span(n); hides {
+		if made, hides := f.foldSpan(n); hides {
 			f.folds = append(f.folds, made)
 		}
 	}
@@ -203,7 +203,7 @@ func (f *Folds) FoldAll() {
 			hide(n)
 		}
 	}
-	f.refresh()
+	f.refreshRows()
 }
 
 // UnfoldAll opens all folds and shows all steps.
@@ -212,20 +212,20 @@ func (f *Folds) UnfoldAll() {
 	for _, n := range f.t.ends {
 		f.open[n] = true
 	}
-	f.refresh()
+	f.refreshRows()
 }
 
 // HasFold reports whether there is a fold at n.
 func (f *Folds) HasFold(n Node) bool {
-	f.settle()
-	_, folded := f.find(n)
+	f.settleFolds()
+	_, folded := f.findFold(n)
 	return folded
 }
 
 // CountHidden returns the number of visits that the fold at n hides, 0 without one.
 func (f *Folds) CountHidden(n Node) int {
-	f.settle()
-	if at, folded := f.find(n); folded {
+	f.settleFolds()
+	if at, folded := f.findFold(n); folded {
 		return f.folds[at].snapshots
 	}
 	return 0
@@ -233,47 +233,47 @@ func (f *Folds) CountHidden(n Node) int {
 
 // Rows returns the number of rows that are not hidden.
 func (f *Folds) Rows() int {
-	f.settle()
-	return f.t.Rows() - f.total(len(f.outer))
+	f.settleFolds()
+	return f.t.Rows() - f.hiddenRows(len(f.outer))
 }
 
 // Row returns the row of the timeline that is drawn as visible row i.
 func (f *Folds) Row(i int) int {
-	f.settle()
-	k := sort.Search(len(f.outer), func(k int) bool { return f.outer[k].start-f.total(k) > i })
-	return i + f.total(k)
+	f.settleFolds()
+	k := sort.Search(len(f.outer), func(k int) bool { return f.outer[k].start-f.hiddenRows(k) > i })
+	return i + f.hiddenRows(k)
 }
 
 // Visible returns the visible row of a row of the timeline: where it is hidden,
 // the row of the fold that hides it, for a step that of the snapshot.
 func (f *Folds) Visible(row int) int {
-	f.settle()
+	f.settleFolds()
 	k := sort.Search(len(f.outer), func(k int) bool { return f.outer[k].start > row })
 	if k > 0 && row < f.outer[k-1].end {
 		if in := &f.outer[k-1]; in.steps {
 			return in.end - in.total
 		}
-		return f.outer[k-1].start - 1 - f.total(k-1)
+		return f.outer[k-1].start - 1 - f.hiddenRows(k-1)
 	}
-	return row - f.total(k)
+	return row - f.hiddenRows(k)
 }
 
-// total returns the number of rows that the first k outer folds hide.
-func (f *Folds) total(k int) int {
+// hiddenRows returns the number of rows that the first k outer folds hide.
+func (f *Folds) hiddenRows(k int) int {
 	if k == 0 {
 		return 0
 	}
 	return f.outer[k-1].total
 }
 
-// find returns the place of a fold at n among the folds, which are in row order,
+// findFold returns the place of a fold at n among the folds, which are in row order,
 // and whether it is there.
-func (f *Folds) find(n Node) (int, bool) {
+func (f *Folds) findFold(n Node) (int, bool) {
 	return slices.BinarySearchFunc(f.folds, f.t.RowOf(n)+1, func(have fold, start int) int { return have.start - start })
 }
 
-// nest works out which folds are not inside another.
-func (f *Folds) nest() {
+// nestFolds works out which folds are not inside another.
+func (f *Folds) nestFolds() {
 	f.outer = f.outer[:0]
 	end, total := 0, 0
 	folds, closed := f.folds, f.closed
@@ -298,33 +298,33 @@ func (f *Folds) nest() {
 	}
 }
 
-// settle brings the folds up to date when rows have moved since.
-func (f *Folds) settle() {
+// settleFolds brings the folds up to date when rows have moved since.
+func (f *Folds) settleFolds() {
 	if f.changes != f.t.changes || f.ends != len(f.t.ends) {
-		f.refresh()
+		f.refreshRows()
 	}
 }
 
-// refresh finds the rows of all folds anew.
-func (f *Folds) refresh() {
+// refreshRows finds the rows of all folds anew.
+func (f *Folds) refreshRows() {
 	old := f.folds
 	f.folds = f.folds[:0]
 	for _, have := range old {
 		if int(have.node) >= f.t.Len() {
 			continue
 		}
-		if made, hides := f.span(have.node); hides {
+		if made, hides := f.foldSpan(have.node); hides {
 			f.folds = append(f.folds, made)
 		}
 	}
 	slices.SortFunc(f.folds, func(a, b fold) int { return a.start - b.start })
 	f.closed = f.closed[:0]
 	for _, n := range f.t.ends {
-		if made, hides := f.steps(n); hides && !f.open[n] {
+		if made, hides := f.foldSteps(n); hides && !f.open[n] {
 			f.closed = append(f.closed, made)
 		}
 	}
 	slices.SortFunc(f.closed, func(a, b fold) int { return a.start - b.start })
 	f.changes, f.ends = f.t.changes, len(f.t.ends)
-	f.nest()
+	f.nestFolds()
 }

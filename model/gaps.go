@@ -62,14 +62,14 @@ func (g Gaps) With(other Gaps) Gaps {
 
 // ComparisonLine returns the line that a comparison says of the keys that it left out,
 // with the first most keys by name, or "". The keys in it are untrusted.
-func (g Gaps) ComparisonLine(most int) string { return g.line(most, gapTexts[g.Why].compared) }
+func (g Gaps) ComparisonLine(most int) string { return g.gapLine(most, gapTexts[g.Why].compared) }
 
 // Of returns the line for one state, which reports with has whether it has a key:
 // first the keys that it lacks, then those that it has.
 func (g Gaps) Of(has func(key string) bool, most int) string {
-	lacking, there := g.split(has)
-	text := lacking.line(most, gapTexts[g.Why].lacking)
-	if held := there.line(most, gapTexts[g.Why].there); text == "" {
+	lacking, there := g.splitGaps(has)
+	text := lacking.gapLine(most, gapTexts[g.Why].lacking)
+	if held := there.gapLine(most, gapTexts[g.Why].there); text == "" {
 		text = held
 	} else if held != "" {
 		text += "; " + held
@@ -77,8 +77,8 @@ func (g Gaps) Of(has func(key string) bool, most int) string {
 	return text
 }
 
-// split returns the gaps that a state lacks and those that it has.
-func (g Gaps) split(has func(key string) bool) (lacking, there Gaps) {
+// splitGaps returns the gaps that a state lacks and those that it has.
+func (g Gaps) splitGaps(has func(key string) bool) (lacking, there Gaps) {
 	lacking.Why, there.Why = g.Why, g.Why
 	for _, key := range g.Keys {
 		if has(key) {
@@ -90,7 +90,7 @@ func (g Gaps) split(has func(key string) bool) (lacking, there Gaps) {
 	return lacking, there
 }
 
-func (g Gaps) line(most int, text string) string {
+func (g Gaps) gapLine(most int, text string) string {
 	if g.IsEmpty() {
 		return ""
 	}

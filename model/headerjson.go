@@ -43,7 +43,7 @@ func (h Header) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(headerJSON{
-		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
+		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writableTime(h.CreatedAt),
 		Index: h.Index, TurnIndex: h.TurnIndex, Event: event, Orphaned: h.Orphaned,
 		Head: h.Head, Reason: h.Reason, Visit: h.Visit, ParentVisit: h.ParentVisit,
 		Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(),
@@ -88,7 +88,7 @@ func (r *HeaderReader) Header() Header {
 // Read reads a member; value is JSON. One that is not known is passed over. The error
 // says that the value is no such thing, or that the member was there before.
 func (r *HeaderReader) Read(key string, value json.RawMessage) error {
-	bit, field := r.field(key)
+	bit, field := r.fieldOf(key)
 	if bit < 0 {
 		return nil
 	}
@@ -110,13 +110,13 @@ func (r *HeaderReader) Read(key string, value json.RawMessage) error {
 
 // Knows reports whether a member of a name is one of a header.
 func (r *HeaderReader) Knows(key string) bool {
-	bit, _ := r.field(key)
+	bit, _ := r.fieldOf(key)
 	return bit >= 0
 }
 
-// field returns a number of a member, or -1, and where its value goes; that of the
+// fieldOf returns a number of a member, or -1, and where its value goes; that of the
 // event goes to two fields.
-func (r *HeaderReader) field(key string) (bit int, field any) {
+func (r *HeaderReader) fieldOf(key string) (bit int, field any) {
 	switch key {
 	case "id":
 		return 0, &r.h.ID
@@ -159,7 +159,7 @@ func (r *HeaderReader) field(key string) (bit int, field any) {
 func readValue(value []byte, field any) error {
 	switch field := field.(type) {
 	case *string:
-		if text, ok := unescape(value); ok {
+		if text, ok := plainString(value); ok {
 			*field = text
 			return nil
 		}
@@ -179,8 +179,8 @@ func readValue(value []byte, field any) error {
 	return json.Unmarshal(value, field)
 }
 
-// unescape returns the text of a JSON string that says it as it is.
-func unescape(value []byte) (text string, ok bool) {
+// plainString returns the text of a JSON string that says it as it is.
+func plainString(value []byte) (text string, ok bool) {
 	if len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 || !utf8.Valid(value) {
 		return "", false
 	}
@@ -198,7 +198,7 @@ type reasonJSON struct {
 
 // MarshalJSON writes the reason, with its words in "text".
 func (r Reason) MarshalJSON() ([]byte, error) {
-	r.At = writable(r.At)
+	r.At = writableTime(r.At)
 	out := reasonJSON{Kind: r.Kind.String(), At: r.At, Target: r.TargetID, Text: r.Text(rfc3339)}
 	if r.TargetID != "" || r.TargetIndex != 0 {
 		out.TargetIndex = &r.TargetIndex
@@ -206,10 +206,10 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// writable returns a time as RFC 3339 can write it, so that one strange time does
+// writableTime returns a time as RFC 3339 can write it, so that one strange time does
 // not make a whole document fail: in UTC if its zone is no zone, and as the
 // zero time if its year has not four digits.
-func writable(at time.Time) time.Time {
+func writableTime(at time.Time) time.Time {
 	for _, form := range []time.Time{at, at.UTC()} {
 		if _, err := form.MarshalText(); err == nil {
 			return form

@@ -84,7 +84,7 @@ func (g *Headers) Len() int { return g.n }
 
 // Add adds a copy of a header behind the others.
 func (g *Headers) Add(h *Header) {
-	row, fits := g.pack(h)
+	row, fits := g.packRow(h)
 	if !fits {
 		if g.odd == nil {
 			g.odd = map[int]Header{}
@@ -105,8 +105,8 @@ func (g *Headers) Add(h *Header) {
 	g.n++
 }
 
-// pack returns the row of a header, and whether it fits into one.
-func (g *Headers) pack(h *Header) (row packedHeader, fits bool) {
+// packRow returns the row of a header, and whether it fits into one.
+func (g *Headers) packRow(h *Header) (row packedHeader, fits bool) {
 	row = packedHeader{
 		seconds: h.CreatedAt.Unix(), nanoseconds: int32(h.CreatedAt.Nanosecond()),
 		size: uint32(h.Size), visit: uint32(h.Visit), parentVisit: uint32(h.ParentVisit),
@@ -210,8 +210,8 @@ func (g *Headers) reasonOf(r *Reason) uint32 {
 // row returns the row of header i.
 func (g *Headers) row(i int) *packedHeader { return &g.chunks[i/headersChunk][i%headersChunk] }
 
-// cut returns a part of the texts of a row.
-func (g *Headers) cut(row *packedHeader, skip uint32, size uint16) string {
+// cutText returns a part of the texts of a row.
+func (g *Headers) cutText(row *packedHeader, skip uint32, size uint16) string {
 	from := row.text + skip
 	if int(row.page) < len(g.pages) {
 		return g.pages[row.page][from : from+uint32(size)]
@@ -225,7 +225,7 @@ func (g *Headers) id(i int) string {
 	if row.flags&packedOdd != 0 {
 		return g.odd[i].ID
 	}
-	return g.cut(row, 0, row.id)
+	return g.cutText(row, 0, row.id)
 }
 
 // parentID returns the id that header i names as that of its parent.
@@ -236,12 +236,12 @@ func (g *Headers) parentID(i int) string {
 	case row.flags&packedFollows != 0:
 		return g.id(i - 1)
 	default:
-		return g.cut(row, uint32(row.id), row.parent)
+		return g.cutText(row, uint32(row.id), row.parent)
 	}
 }
 
-// facts returns the fields of header i from which the tree is built, besides ids.
-func (g *Headers) facts(i int) (parentVisit int64, orphaned, traced bool) {
+// treeFacts returns the fields of header i from which the tree is built, besides ids.
+func (g *Headers) treeFacts(i int) (parentVisit int64, orphaned, traced bool) {
 	row := g.row(i)
 	if row.flags&packedOdd != 0 {
 		h := g.odd[i]
@@ -277,8 +277,8 @@ func (g *Headers) visit(i int) int64 {
 	return int64(row.visit)
 }
 
-// head reports whether header i says that it is the head.
-func (g *Headers) head(i int) bool {
+// isHead reports whether header i says that it is the head.
+func (g *Headers) isHead(i int) bool {
 	row := g.row(i)
 	if row.flags&packedOdd != 0 {
 		return g.odd[i].Head
@@ -294,11 +294,11 @@ func (g *Headers) At(i int) Header {
 	}
 	kind := &g.kinds[row.kind]
 	h := Header{
-		ID: g.cut(row, 0, row.id), ParentID: g.parentID(i), SessionID: kind.session,
+		ID: g.cutText(row, 0, row.id), ParentID: g.parentID(i), SessionID: kind.session,
 		CreatedAt: time.Unix(row.seconds, int64(row.nanoseconds)).In(kind.zone),
 		Index:     int(row.index), TurnIndex: int(row.turn),
 		Event: kind.event, EventName: kind.eventName, Position: kind.position,
-		Title: g.cut(row, uint32(row.id)+uint32(row.parent), row.title),
+		Title: g.cutText(row, uint32(row.id)+uint32(row.parent), row.title),
 		Visit: int64(row.visit), ParentVisit: int64(row.parentVisit), Size: int64(row.size),
 		Orphaned: row.flags&packedOrphaned != 0, Head: row.flags&packedHead != 0, Marks: row.marks,
 	}

@@ -77,8 +77,8 @@ func TestHeaders_returnsWhatWasAdded(t *testing.T) {
 			if err := sameHeader(all.At(i), want[i]); err != nil {
 				t.Fatalf("header %d: %v", i, err)
 			}
-			parentVisit, orphaned, traced := all.facts(i)
-			got := Header{ID: all.id(i), ParentID: all.parentID(i), SessionID: all.session(i), Index: all.index(i), Visit: all.visit(i), ParentVisit: parentVisit, Orphaned: orphaned, Head: all.head(i)}
+			parentVisit, orphaned, traced := all.treeFacts(i)
+			got := Header{ID: all.id(i), ParentID: all.parentID(i), SessionID: all.session(i), Index: all.index(i), Visit: all.visit(i), ParentVisit: parentVisit, Orphaned: orphaned, Head: all.isHead(i)}
 			w := want[i]
 			if got != (Header{ID: w.ID, ParentID: w.ParentID, SessionID: w.SessionID, Index: w.Index, Visit: w.Visit, ParentVisit: w.ParentVisit, Orphaned: w.Orphaned, Head: w.Head}) || traced != w.Marks.Has(MarkTraced) {
 				t.Fatalf("header %d in parts is %+v, and is %+v", i, got, w)

@@ -98,8 +98,8 @@ const (
 	noEnd    = math.MaxInt32
 )
 
-// reset makes n nodes, all unplaced, with room for as many as room in all.
-func (d *drawing) reset(n, room int) {
+// resetNodes makes n nodes, all unplaced, with room for as many as room in all.
+func (d *drawing) resetNodes(n, room int) {
 	d.row, d.lane = make([]int32, n, room), make([]int8, n, room)
 	d.keep, d.left = make([]Node, n, room), make([]Node, n, room)
 	d.size, d.span = make([]int32, n, room), make([]int32, n, room)
@@ -110,8 +110,8 @@ func (d *drawing) reset(n, room int) {
 	}
 }
 
-// add makes room for one more node, which is unplaced.
-func (d *drawing) add() {
+// addNode makes room for one more node, which is unplaced.
+func (d *drawing) addNode() {
 	d.row = append(d.row, unplaced)
 	d.lane = append(d.lane, 0)
 	d.keep = append(d.keep, NoNode)
@@ -135,23 +135,23 @@ func (t *Timeline) layOut(from Node) {
 	t.changes++
 	var order []Node // parents before children; nil where Nodes are so already
 	if t.tangled {
-		order, from = t.topological(), NoNode
+		order, from = t.topologicalOrder(), NoNode
 	}
 	t.end = noEnd
 	l := layout{Timeline: t, from: from, fromRow: -1, order: order}
 	if from != NoNode {
 		l.fromRow = t.row[from]
 	}
-	l.weigh()
-	l.place()
+	l.weighNodes()
+	l.placeNodes()
 	t.lanes = 0
 	for _, lane := range t.lane {
 		t.lanes = max(t.lanes, int(lane)+1)
 	}
 }
 
-// topological returns all nodes, each parent before its children.
-func (t *Timeline) topological() []Node {
+// topologicalOrder returns all nodes, each parent before its children.
+func (t *Timeline) topologicalOrder() []Node {
 	order := make([]Node, 0, t.Len())
 	order = append(order, t.roots...)
 	for i := 0; i < len(order); i++ {
@@ -171,24 +171,24 @@ type layout struct {
 	below   int // rows below from, without those above roots
 }
 
-// at returns the node at a position of the order.
-func (l *layout) at(i int) Node {
+// nodeAt returns the node at a position of the order.
+func (l *layout) nodeAt(i int) Node {
 	if l.order == nil {
 		return Node(i)
 	}
 	return l.order[i]
 }
 
-// moves reports whether n is among the nodes that get a new place: a node that
+// isMoved reports whether n is among the nodes that get a new place: a node that
 // was placed below from, or is not placed at all.
-func (l *layout) moves(n Node) bool { return l.from == NoNode || l.row[n] > l.fromRow }
+func (l *layout) isMoved(n Node) bool { return l.from == NoNode || l.row[n] > l.fromRow }
 
-// weigh adds up sizes and rows from the leaves to the roots, and so finds the
+// weighNodes adds up sizes and rows from the leaves to the roots, and so finds the
 // children that keep their lanes.
-func (l *layout) weigh() {
+func (l *layout) weighNodes() {
 	t := l.Timeline
 	for n := l.from + 1; int(n) < t.Len(); n++ {
-		if !l.moves(n) {
+		if !l.isMoved(n) {
 			continue
 		}
 		t.size[n], t.span[n] = 1, 1
@@ -197,8 +197,8 @@ func (l *layout) weigh() {
 		}
 	}
 	for i := t.Len() - 1; i > int(l.from); i-- {
-		n := l.at(i)
-		if !l.moves(n) {
+		n := l.nodeAt(i)
+		if !l.isMoved(n) {
 			continue
 		}
 		l.below++
@@ -207,7 +207,7 @@ func (l *layout) weigh() {
 			t.span[n]-- // it is reached without a row for the branch
 			l.below--
 		}
-		t.aim(n)
+		t.aimLane(n)
 		p := t.parent[n]
 		if p == NoNode {
 			continue
@@ -232,15 +232,15 @@ func (l *layout) weigh() {
 	// What comes next has changed for the line that leads here, back to and
 	// with the branch point before.
 	for n := l.from; n != NoNode; n = t.parent[n] {
-		t.aim(n)
+		t.aimLane(n)
 		if n != l.from && t.BranchPoint(n) {
 			break
 		}
 	}
 }
 
-// aim finds the branch point after n from that of the child that keeps its lane.
-func (t *Timeline) aim(n Node) {
+// aimLane finds the branch point after n from that of the child that keeps its lane.
+func (t *Timeline) aimLane(n Node) {
 	k := t.keep[n]
 	switch {
 	case k == NoNode:
@@ -252,17 +252,17 @@ func (t *Timeline) aim(n Node) {
 	}
 }
 
-// place gives every node its row and lane, from the roots to the leaves.
-func (l *layout) place() {
+// placeNodes gives every node its row and lane, from the roots to the leaves.
+func (l *layout) placeNodes() {
 	t := l.Timeline
 	if l.from == NoNode {
 		l.placeRoots()
 	} else {
-		t.drawing.resize(int(l.fromRow) + 1 + l.below)
+		t.drawing.resizeRows(int(l.fromRow) + 1 + l.below)
 		l.placeChildren(l.from)
 	}
 	for i := int(l.from) + 1; i < t.Len(); i++ {
-		if n := l.at(i); l.moves(n) {
+		if n := l.nodeAt(i); l.isMoved(n) {
 			l.placeChildren(n)
 		}
 	}
@@ -292,7 +292,7 @@ func (l *layout) placeRoots() {
 	if t.flags[order[0]].edge() == edgeWhole {
 		rows--
 	}
-	t.drawing.resize(rows)
+	t.drawing.resizeRows(rows)
 	at := int32(0)
 	for i, r := range order {
 		switch {
@@ -304,7 +304,7 @@ func (l *layout) placeRoots() {
 			at++
 		}
 		t.left[r] = ^r
-		t.put(r, at, 0)
+		t.putNode(r, at, 0)
 		at += t.span[r]
 	}
 }
@@ -328,23 +328,23 @@ func (l *layout) placeChildren(n Node) {
 			t.end = at
 		}
 		t.rows[at] = makeRow(RowBranch, n)
-		t.put(c, at+1, t.lane[n]+1)
+		t.putNode(c, at+1, t.lane[n]+1)
 		at += 1 + t.span[c]
 	}
 	if keep != NoNode {
-		t.put(keep, at, t.lane[n])
+		t.putNode(keep, at, t.lane[n])
 	}
 }
 
-// put gives n its place.
-func (d *drawing) put(n Node, row int32, lane int8) {
+// putNode gives n its place.
+func (d *drawing) putNode(n Node, row int32, lane int8) {
 	d.row[n], d.lane[n] = row, lane
 	d.rows[row] = makeRow(RowNode, n)
 }
 
-// resize makes the drawing n rows long, with room for a row of each node that
+// resizeRows makes the drawing n rows long, with room for a row of each node that
 // there is room for.
-func (d *drawing) resize(n int) {
+func (d *drawing) resizeRows(n int) {
 	if n > cap(d.rows) {
 		rows := make([]rowCode, n, n+cap(d.row)-len(d.row))
 		copy(rows, d.rows)

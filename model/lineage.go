@@ -31,7 +31,7 @@ func (t *Timeline) resolveAll() {
 	t.flags = make([]flags, n, t.capacity())
 	t.ids = newIDTable()
 	for i := range t.Len() {
-		t.resolve(Node(i))
+		t.resolveParent(Node(i))
 	}
 	if t.broken > 0 {
 		t.resolveLater()
@@ -45,11 +45,11 @@ func (t *Timeline) resolveAll() {
 	}
 }
 
-// resolve finds the parent of n: by its visit among all headers, by its id
+// resolveParent finds the parent of n: by its visit among all headers, by its id
 // among those before n. It gives n its name.
-func (t *Timeline) resolve(n Node) {
+func (t *Timeline) resolveParent(n Node) {
 	session := t.headers.session(int(n))
-	parentVisit, orphaned, traced := t.headers.facts(int(n))
+	parentVisit, orphaned, traced := t.headers.treeFacts(int(n))
 	if orphaned {
 		t.flags[n] |= flagOrphan
 	}
@@ -58,7 +58,7 @@ func (t *Timeline) resolve(n Node) {
 	}
 	parent, state := NoNode, edgeWhole
 	if parentVisit != 0 {
-		parent = t.visit(session, parentVisit, n)
+		parent = t.findVisit(session, parentVisit, n)
 		switch parent {
 		case NoNode:
 			state = edgeMissing
@@ -70,7 +70,7 @@ func (t *Timeline) resolve(n Node) {
 		if prev >= 0 && t.headers.id(int(prev)) == id && t.headers.session(int(prev)) == session {
 			parent = prev
 		} else {
-			parent = t.ids.find(t, int(n), session, id)
+			parent = t.ids.findNode(t, int(n), session, id)
 		}
 		if parent == NoNode {
 			state = edgeMissing
@@ -101,12 +101,12 @@ func (t *Timeline) resolveLater() {
 			continue
 		}
 		t.flags[i] &^= flags(edgeMissing) << edgeShift
-		t.parent[i] = firsts.find(t, t.Len(), h.SessionID, h.ParentID)
+		t.parent[i] = firsts.findNode(t, t.Len(), h.SessionID, h.ParentID)
 		if t.parent[i] != NoNode {
 			continue
 		}
 		state := edgeMissing
-		if anywhere.find(t, t.Len(), "", h.ParentID) != NoNode {
+		if anywhere.findNode(t, t.Len(), "", h.ParentID) != NoNode {
 			state = edgeForeign
 		}
 		t.flags[i] |= flags(state) << edgeShift
@@ -139,7 +139,7 @@ func (t *Timeline) cutCircles() {
 		}
 		lowest := at
 		for n := t.parent[at]; n != at; n = t.parent[n] {
-			if t.compare(n, lowest) < 0 {
+			if t.compareNodes(n, lowest) < 0 {
 				lowest = n
 			}
 		}
@@ -156,13 +156,13 @@ func (t *Timeline) linkAll() {
 		t.first[i], t.last[i], t.next[i] = NoNode, NoNode, NoNode
 	}
 	for i := range n {
-		t.link(Node(i))
+		t.linkChild(Node(i))
 	}
-	t.drawing.reset(n, room)
+	t.drawing.resetNodes(n, room)
 }
 
-// link adds n to the children of its parent, or to the roots.
-func (t *Timeline) link(n Node) {
+// linkChild adds n to the children of its parent, or to the roots.
+func (t *Timeline) linkChild(n Node) {
 	p := t.parent[n]
 	if !t.IsStep(n) {
 		t.stored++
@@ -195,9 +195,9 @@ func (t *Timeline) link(n Node) {
 	}
 }
 
-// visit returns the node of a visit of a session, or NoNode. Most stores number
+// findVisit returns the node of a visit of a session, or NoNode. Most stores number
 // them one by one, and most visits follow the one before them.
-func (t *Timeline) visit(session string, number int64, near Node) Node {
+func (t *Timeline) findVisit(session string, number int64, near Node) Node {
 	fits := func(n int64) bool {
 		if n < 0 || n >= int64(t.Len()) {
 			return false
@@ -227,26 +227,26 @@ func (t *Timeline) visit(session string, number int64, near Node) Node {
 	return NoNode
 }
 
-// mends reports whether n, the newest node, is a parent for which an edge has
+// mendsEdge reports whether n, the newest node, is a parent for which an edge has
 // been waiting.
-func (t *Timeline) mends(n Node) bool {
+func (t *Timeline) mendsEdge(n Node) bool {
 	if t.broken == 0 {
 		return false
 	}
 	if t.awaited == nil {
 		t.awaited = make(map[uint64]bool)
 		for i := range n {
-			t.await(i)
+			t.awaitParent(i)
 		}
 	}
-	t.await(n)
+	t.awaitParent(n)
 	h := t.Header(n)
 	return t.awaited[maphash.String(t.ids.seed, h.ID)] ||
 		h.Visit != 0 && t.awaited[maphash.Comparable(t.ids.seed, visitKey{h.SessionID, h.Visit})]
 }
 
-// await notes what the edge of n waits for, if it is broken.
-func (t *Timeline) await(n Node) {
+// awaitParent notes what the edge of n waits for, if it is broken.
+func (t *Timeline) awaitParent(n Node) {
 	h := t.Header(n)
 	switch state := t.flags[n].edge(); {
 	case state != edgeMissing && state != edgeForeign:
@@ -278,25 +278,25 @@ type idTable struct {
 
 func newIDTable() idTable { return idTable{seed: maphash.MakeSeed()} }
 
-// find returns the node of an id among the first n headers, or NoNode. n never falls.
-func (d *idTable) find(t *Timeline, n int, session, id string) Node {
+// findNode returns the node of an id among the first n headers, or NoNode. n never falls.
+func (d *idTable) findNode(t *Timeline, n int, session, id string) Node {
 	headers := &t.headers
 	if 2*n >= len(d.slots) {
-		d.grow(2 * t.capacity()) // there is room where more will come
+		d.growTable(2 * t.capacity()) // there is room where more will come
 	}
 	for ; d.taken < n; d.taken++ {
-		at, tag := d.slot(headers, headers.session(d.taken), headers.id(d.taken))
+		at, tag := d.findSlot(headers, headers.session(d.taken), headers.id(d.taken))
 		if d.slots[at] == 0 || !d.keepFirst {
 			d.slots[at] = tag<<32 | uint64(d.taken+1)
 		}
 	}
-	at, _ := d.slot(headers, session, id)
+	at, _ := d.findSlot(headers, session, id)
 	return Node(uint32(d.slots[at])) - 1
 }
 
-// slot returns the place of an id: the slot that holds it, or the empty one in
+// findSlot returns the place of an id: the slot that holds it, or the empty one in
 // which it belongs, and its 32 bits of hash.
-func (d *idTable) slot(headers *Headers, session, id string) (at, tag uint64) {
+func (d *idTable) findSlot(headers *Headers, session, id string) (at, tag uint64) {
 	hash := maphash.String(d.seed, id)
 	if !d.anySession {
 		if session != d.session {
@@ -318,9 +318,9 @@ func (d *idTable) slot(headers *Headers, session, id string) (at, tag uint64) {
 	return at, tag
 }
 
-// grow gives the table more than size slots. All keys in it differ, so no id
+// growTable gives the table more than size slots. All keys in it differ, so no id
 // need be looked at.
-func (d *idTable) grow(size int) {
+func (d *idTable) growTable(size int) {
 	slots := max(16, len(d.slots))
 	for slots <= size {
 		slots *= 2

@@ -62,18 +62,18 @@ var seedVerdicts = map[string]string{
 // ended in, because it is that one's parent which the step stands behind.
 func (t *Timeline) Faults() []Fault {
 	l := faultList{Timeline: t, at: make(map[string]int)}
-	l.measure()
+	l.measureNumbers()
 	for i := range t.Len() {
 		n := Node(i)
 		l.judgeEdge(n)
 		if p := t.parent[n]; p != NoNode && !t.IsStep(n) {
-			l.judgeStep(n, l.before(p))
+			l.judgeStep(n, l.snapshotBefore(p))
 		}
 	}
 	l.judgeRoots()
 	l.judgeHeads()
 	l.judgeVisits()
-	return l.list()
+	return l.listFaults()
 }
 
 // faultList gathers faults, a bounded number of each kind.
@@ -86,9 +86,9 @@ type faultList struct {
 	behind map[Node]Node
 }
 
-// before returns n, or if it is a step the snapshot before it. Each step is passed
+// snapshotBefore returns n, or if it is a step the snapshot before it. Each step is passed
 // once, however many turns begin with the same ones.
-func (l *faultList) before(n Node) Node {
+func (l *faultList) snapshotBefore(n Node) Node {
 	if !l.IsStep(n) {
 		return n
 	}
@@ -117,8 +117,8 @@ type faultKind struct {
 	more   int
 }
 
-// measure finds out which numbers the session has at all.
-func (l *faultList) measure() {
+// measureNumbers finds out which numbers the session has at all.
+func (l *faultList) measureNumbers() {
 	for i := range l.Len() {
 		l.indexed = l.indexed || l.headers.index(i) != 0
 		l.turned = l.turned || l.headers.At(i).TurnIndex != 0
@@ -128,9 +128,9 @@ func (l *faultList) measure() {
 	}
 }
 
-// add notes a fault of a visit. The meaning is only put together when there is
+// addFault notes a fault of a visit. The meaning is only put together when there is
 // room for it.
-func (l *faultList) add(code string, n Node, path string, meaning func() string) {
+func (l *faultList) addFault(code string, n Node, path string, meaning func() string) {
 	k, ok := l.at[code]
 	if !ok {
 		k = len(l.kinds)
@@ -149,8 +149,8 @@ func (l *faultList) add(code string, n Node, path string, meaning func() string)
 	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning(), Verdict: seedVerdicts[code]})
 }
 
-// list returns all faults, each kind with the count of faults left out.
-func (l *faultList) list() []Fault {
+// listFaults returns all faults, each kind with the count of faults left out.
+func (l *faultList) listFaults() []Fault {
 	var faults []Fault
 	for _, kind := range l.kinds {
 		faults = append(faults, kind.listed...)
@@ -162,8 +162,8 @@ func (l *faultList) list() []Fault {
 	return faults
 }
 
-// name returns a visit in few words.
-func (l *faultList) name(n Node) string {
+// nameVisit returns a visit in few words.
+func (l *faultList) nameVisit(n Node) string {
 	return fmt.Sprintf("#%d %.12q", l.headers.index(int(n)), l.headers.id(int(n)))
 }
 
@@ -178,18 +178,18 @@ func (l *faultList) judgeEdge(n Node) {
 	}
 	switch l.flags[n].edge() {
 	case edgeMissing:
-		l.add(FaultMissingParent, n, "/parentId", func() string {
+		l.addFault(FaultMissingParent, n, "/parentId", func() string {
 			return fmt.Sprintf("its parent %s is not in the session: pruned, or never written", named())
 		})
 	case edgeForeign:
-		l.add(FaultForeignParent, n, "/parentId", func() string {
+		l.addFault(FaultForeignParent, n, "/parentId", func() string {
 			return fmt.Sprintf("its parent %s is only in another session", named())
 		})
 	case edgeSelf:
-		l.add(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
+		l.addFault(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
 	case edgeCycle:
-		l.add(FaultParentCycle, n, "/parentId", func() string {
-			return fmt.Sprintf("its lineage runs in a circle; it is cut here, above %s", l.name(n))
+		l.addFault(FaultParentCycle, n, "/parentId", func() string {
+			return fmt.Sprintf("its lineage runs in a circle; it is cut here, above %s", l.nameVisit(n))
 		})
 	}
 }
@@ -199,7 +199,7 @@ func (l *faultList) judgeEdge(n Node) {
 func (l *faultList) judgeStep(n, p Node) {
 	h := l.Header(n)
 	if l.IsStep(l.parent[n]) && h.ParentID == h.ID && h.ID != "" {
-		l.add(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
+		l.addFault(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
 		return
 	}
 	if p == NoNode {
@@ -207,7 +207,7 @@ func (l *faultList) judgeStep(n, p Node) {
 	}
 	before := l.Header(p)
 	if h.ParentID != "" && h.ParentID != before.ID {
-		l.add(FaultParentMismatch, n, "/parentId", func() string {
+		l.addFault(FaultParentMismatch, n, "/parentId", func() string {
 			return fmt.Sprintf("it follows visit %d, which is %.12q, but names %.12q as its parent", before.Visit, before.ID, h.ParentID)
 		})
 	}
@@ -216,7 +216,7 @@ func (l *faultList) judgeStep(n, p Node) {
 		if h.Index == before.Index {
 			code = FaultEqualIndex
 		}
-		l.add(code, n, "/index", func() string {
+		l.addFault(code, n, "/index", func() string {
 			return fmt.Sprintf("its index %d does not come after the index %d of its parent", h.Index, before.Index)
 		})
 	}
@@ -226,12 +226,12 @@ func (l *faultList) judgeStep(n, p Node) {
 	}
 	switch h.CreatedAt.Compare(before.CreatedAt) {
 	case -1:
-		l.add(FaultParentNewer, n, "/createdAt", func() string {
-			return fmt.Sprintf("its parent %s is newer by %v", l.name(p), before.CreatedAt.Sub(h.CreatedAt))
+		l.addFault(FaultParentNewer, n, "/createdAt", func() string {
+			return fmt.Sprintf("its parent %s is newer by %v", l.nameVisit(p), before.CreatedAt.Sub(h.CreatedAt))
 		})
 	case 0:
-		l.add(FaultEqualTime, n, "/createdAt", func() string {
-			return fmt.Sprintf("it has the same time as its parent %s", l.name(p))
+		l.addFault(FaultEqualTime, n, "/createdAt", func() string {
+			return fmt.Sprintf("it has the same time as its parent %s", l.nameVisit(p))
 		})
 	}
 }
@@ -246,14 +246,14 @@ func (l *faultList) judgeTurn(n, p Node) {
 		return
 	}
 	if h.TurnIndex < before.TurnIndex {
-		l.add(FaultTurnBack, n, "/turnIndex", func() string {
+		l.addFault(FaultTurnBack, n, "/turnIndex", func() string {
 			return fmt.Sprintf("its turn %d comes before the turn %d of its parent", h.TurnIndex, before.TurnIndex)
 		})
 		return
 	}
 	inTurn := h.Event == SnapshotEventTurnEnd || h.Event == SnapshotEventToolIterationEnd
 	if inTurn && before.Event == SnapshotEventTurnEnd {
-		l.add(FaultTurnRepeated, n, "/turnIndex", func() string {
+		l.addFault(FaultTurnRepeated, n, "/turnIndex", func() string {
 			return fmt.Sprintf("turn %d had ended with its parent", h.TurnIndex)
 		})
 	}
@@ -263,7 +263,7 @@ func (l *faultList) judgeTurn(n, p Node) {
 func (l *faultList) judgeRoots() {
 	for i, root := range l.roots {
 		if i > 0 {
-			l.add(FaultSeveralRoots, root, "/parentId", func() string {
+			l.addFault(FaultSeveralRoots, root, "/parentId", func() string {
 				return fmt.Sprintf("it is root %d of %d in one session", i+1, len(l.roots))
 			})
 		}
@@ -274,14 +274,14 @@ func (l *faultList) judgeRoots() {
 func (l *faultList) judgeHeads() {
 	for i := range l.Len() {
 		n := Node(i)
-		if l.headers.head(i) && n != l.head {
-			l.add(FaultSeveralHeads, n, "", func() string {
-				return fmt.Sprintf("it is said to be the head, but so is %s", l.name(l.head))
+		if l.headers.isHead(i) && n != l.head {
+			l.addFault(FaultSeveralHeads, n, "", func() string {
+				return fmt.Sprintf("it is said to be the head, but so is %s", l.nameVisit(l.head))
 			})
 		}
 		if l.OnPath(n) && l.flags[n]&flagOrphan != 0 && !l.IsStep(n) {
-			l.add(FaultOrphanedPath, n, "/orphaned", func() string {
-				return fmt.Sprintf("it is orphaned, but on the path to the head %s", l.name(l.head))
+			l.addFault(FaultOrphanedPath, n, "/orphaned", func() string {
+				return fmt.Sprintf("it is orphaned, but on the path to the head %s", l.nameVisit(l.head))
 			})
 		}
 	}
@@ -307,8 +307,8 @@ func (l *faultList) judgeVisits() {
 		}
 		key := visitKey{h.SessionID, h.Visit}
 		if first, taken := seen[key]; taken {
-			l.add(FaultDuplicateVisit, Node(i), "", func() string {
-				return fmt.Sprintf("visit %d is also %s", h.Visit, l.name(first))
+			l.addFault(FaultDuplicateVisit, Node(i), "", func() string {
+				return fmt.Sprintf("visit %d is also %s", h.Visit, l.nameVisit(first))
 			})
 			continue
 		}

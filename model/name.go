@@ -33,8 +33,8 @@ type names struct {
 	step []int32
 }
 
-// rises reports whether n needs no more of a name than its index, as all before it.
-func (t *Timeline) rises(n Node) bool {
+// isNamedByIndex reports whether n needs no more of a name than its index, as all before it.
+func (t *Timeline) isNamedByIndex(n Node) bool {
 	index := t.headers.index(int(n))
 	if t.turns != nil || t.any && index <= t.top || t.IsStep(n) {
 		return false
@@ -46,22 +46,22 @@ func (t *Timeline) rises(n Node) bool {
 // giveName names n, the newest node. Its parent is known by now unless
 // it is recorded later.
 func (t *Timeline) giveName(n Node) {
-	if t.rises(n) {
+	if t.isNamedByIndex(n) {
 		return
 	}
 	if t.turns == nil {
 		t.turns, t.turn = &counts{pages: make(map[int]*countsPage)}, make([]int32, n, t.capacity())
 		for i := range n {
-			t.turn[i] = t.turns.add(t.headers.index(int(i)))
+			t.turn[i] = t.turns.addOne(t.headers.index(int(i)))
 		}
 	}
 	step := int32(1)
-	if p := t.parent[n]; t.continues(p, n) {
+	if p := t.parent[n]; t.continuesTurn(p, n) {
 		step = t.step[p] + 1
 		t.step[p] = -t.step[p]
 		t.turn = append(t.turn, t.turn[p])
 	} else {
-		t.turn = append(t.turn, t.turns.add(t.headers.index(int(n))))
+		t.turn = append(t.turn, t.turns.addOne(t.headers.index(int(n))))
 	}
 	switch {
 	case !t.IsStep(n):
@@ -74,8 +74,8 @@ func (t *Timeline) giveName(n Node) {
 	}
 }
 
-// continues reports whether n goes on with the turn of p.
-func (t *Timeline) continues(p, n Node) bool {
+// continuesTurn reports whether n goes on with the turn of p.
+func (t *Timeline) continuesTurn(p, n Node) bool {
 	return p != NoNode && p < n && t.IsStep(p) && t.step[p] > 0 && t.headers.index(int(p)) == t.headers.index(int(n))
 }
 
@@ -90,7 +90,7 @@ func (t *Timeline) AppendName(dst []byte, n Node) []byte {
 	if t.turns == nil {
 		return dst
 	}
-	if t.turns.of(index) > 1 {
+	if t.turns.countOf(index) > 1 {
 		dst = strconv.AppendInt(append(dst, '.'), int64(t.turn[n]), 10)
 	}
 	if t.IsStep(n) {
@@ -127,8 +127,8 @@ const countsPageBits = 4
 
 type countsPage [1 << countsPageBits]int32
 
-// add adds one to the number of an index and returns it.
-func (c *counts) add(index int) int32 {
+// addOne adds one to the number of an index and returns it.
+func (c *counts) addOne(index int) int32 {
 	if key := index >> countsPageBits; c.last == nil || key != c.key {
 		c.key, c.last = key, c.pages[key]
 		if c.last == nil {
@@ -141,8 +141,8 @@ func (c *counts) add(index int) int32 {
 	return *number
 }
 
-// of returns the number of an index.
-func (c *counts) of(index int) int32 {
+// countOf returns the number of an index.
+func (c *counts) countOf(index int) int32 {
 	page := c.pages[index>>countsPageBits]
 	if page == nil {
 		return 0

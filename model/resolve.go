@@ -49,10 +49,10 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 	name, isName := parseName(digits)
 	if isName {
 		if found := t.findNamed(name); len(found.nodes) > 0 {
-			return t.only(spec, found)
+			return t.onlyNode(spec, found)
 		}
 		if sharp {
-			return NoNode, noSnapshot(spec, t.instead(name))
+			return NoNode, noSnapshot(spec, t.suggestVisits(name))
 		}
 	}
 	found := t.withID(spec)
@@ -61,11 +61,11 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 	}
 	switch short := tooShort(spec) && len(found.nodes) == 0; {
 	case short && isName:
-		return NoNode, noSnapshot(spec, t.instead(name))
+		return NoNode, noSnapshot(spec, t.suggestVisits(name))
 	case short:
 		return NoNode, noSnapshot(spec, fmt.Sprintf("no index, and too short for the beginning of an id (at least %d characters)", leastOfID))
 	}
-	return t.only(spec, found)
+	return t.onlyNode(spec, found)
 }
 
 // isHead reports whether a spec means the head.
@@ -87,8 +87,8 @@ func cutSteps(spec string) (base string, steps int, ok bool) {
 // resolveBefore returns the snapshot some steps before base. An id that ends so
 // itself is meant first.
 func (t *Timeline) resolveBefore(spec, base string, steps int) (Node, error) {
-	if found := t.fitting(func(id string) bool { return id == spec }); len(found.nodes) > 0 {
-		return t.only(spec, found)
+	if found := t.fittingVisits(func(id string) bool { return id == spec }); len(found.nodes) > 0 {
+		return t.onlyNode(spec, found)
 	}
 	n, err := t.Resolve(base)
 	if err != nil {
@@ -104,8 +104,8 @@ func (t *Timeline) resolveBefore(spec, base string, steps int) (Node, error) {
 	return n, nil
 }
 
-// only returns the one node that was found.
-func (t *Timeline) only(spec string, found candidates) (Node, error) {
+// onlyNode returns the one node that was found.
+func (t *Timeline) onlyNode(spec string, found candidates) (Node, error) {
 	switch len(found.nodes) {
 	case 0:
 		return NoNode, noSnapshot(spec, "")
@@ -121,8 +121,8 @@ func (t *Timeline) only(spec string, found candidates) (Node, error) {
 	return NoNode, ambiguous
 }
 
-// instead says which visits there are instead of one whose name none has.
-func (t *Timeline) instead(name visitName) string {
+// suggestVisits says which visits there are instead of one whose name none has.
+func (t *Timeline) suggestVisits(name visitName) string {
 	if t.Len() == 0 {
 		return "the session is empty"
 	}
@@ -183,7 +183,7 @@ func (t *Timeline) findNamed(name visitName) (found candidates) {
 	for i := range t.Len() {
 		n := Node(i)
 		if t.headers.index(i) == name.index && t.stepOf(n) == name.step && (name.turn == 0 || t.turnOf(n) == name.turn) {
-			found.add(n)
+			found.addCandidate(n)
 		}
 	}
 	return found
@@ -191,16 +191,16 @@ func (t *Timeline) findNamed(name visitName) (found candidates) {
 
 // withID returns the visits of an id, or of the ids that a part fits.
 func (t *Timeline) withID(spec string) candidates {
-	found := t.fitting(func(id string) bool { return id == spec })
+	found := t.fittingVisits(func(id string) bool { return id == spec })
 	if len(found.nodes) > 0 || tooShort(spec) {
 		return found
 	}
-	found = t.fitting(func(id string) bool { return strings.HasPrefix(id, spec) })
+	found = t.fittingVisits(func(id string) bool { return strings.HasPrefix(id, spec) })
 	if len(found.nodes) == 0 && isHex(spec) {
-		found = t.fitting(func(id string) bool { return hasPrefixFold(id, spec) })
+		found = t.fittingVisits(func(id string) bool { return hasPrefixFold(id, spec) })
 	}
 	if len(found.nodes) == 0 {
-		found = t.fitting(func(id string) bool { return isDiffering(id, spec) })
+		found = t.fittingVisits(func(id string) bool { return isDiffering(id, spec) })
 	}
 	return found
 }
@@ -213,11 +213,11 @@ func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
-// fitting returns the visits whose id fits.
-func (t *Timeline) fitting(fits func(id string) bool) (found candidates) {
+// fittingVisits returns the visits whose id fits.
+func (t *Timeline) fittingVisits(fits func(id string) bool) (found candidates) {
 	for i := range t.Len() {
 		if fits(t.headers.id(i)) {
-			found.add(Node(i))
+			found.addCandidate(Node(i))
 		}
 	}
 	return found
@@ -230,7 +230,7 @@ type candidates struct {
 	more  int
 }
 
-func (c *candidates) add(n Node) {
+func (c *candidates) addCandidate(n Node) {
 	if len(c.nodes) == maxCandidates {
 		c.more++
 		return

@@ -143,13 +143,13 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	if e.Head == e.Expected {
-		return fmt.Sprintf("session %.80q was written to by another program: its head still is %s", e.Session, at(e.Head))
+		return fmt.Sprintf("session %.80q was written to by another program: its head still is %s", e.Session, namePoint(e.Head))
 	}
-	return fmt.Sprintf("session %.80q has moved on: its head is %s and no longer %s", e.Session, at(e.Head), at(e.Expected))
+	return fmt.Sprintf("session %.80q has moved on: its head is %s and no longer %s", e.Session, namePoint(e.Head), namePoint(e.Expected))
 }
 
-// at names a snapshot in an error.
-func at(p Point) string {
+// namePoint names a snapshot in an error.
+func namePoint(p Point) string {
 	if p.ID == "" {
 		return "at no snapshot"
 	}

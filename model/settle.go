@@ -98,22 +98,22 @@ func (t *Timeline) leftBy(moves []Move) []*Reason {
 	}
 	left, to := make([]*Reason, t.Len()), make([]int, t.Len())
 	for i, m := range moves {
-		for n := t.latest(m.To); n != NoNode; n = t.parent[n] {
+		for n := t.latestOf(m.To); n != NoNode; n = t.parent[n] {
 			left[n], to[n] = nil, i+1
 		}
-		for n := t.latest(m.From); n != NoNode && to[n] != i+1; n = t.parent[n] {
+		for n := t.latestOf(m.From); n != NoNode && to[n] != i+1; n = t.parent[n] {
 			left[n] = m.Why
 		}
 	}
 	return left
 }
 
-// latest returns the latest node of an id, or NoNode.
-func (t *Timeline) latest(id string) Node {
+// latestOf returns the latest node of an id, or NoNode.
+func (t *Timeline) latestOf(id string) Node {
 	if id == "" {
 		return NoNode
 	}
-	return t.ids.find(t, t.Len(), t.headers.session(0), id)
+	return t.ids.findNode(t, t.Len(), t.headers.session(0), id)
 }
 
 // Count puts into the info what the headers of a session tell: how many snapshots it

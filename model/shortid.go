@@ -16,7 +16,7 @@ func ShortID(id string, n int) string {
 	if len(id) <= n {
 		return id
 	}
-	if part, fromEnd := differing(id); part != "" {
+	if part, fromEnd := differingPart(id); part != "" {
 		if fromEnd {
 			return part[len(part)-n:]
 		}
@@ -28,7 +28,7 @@ func ShortID(id string, n int) string {
 	return id[:n]
 }
 
-// differing returns the part in which ids differ that begin with the time, and
+// differingPart returns the part in which ids differ that begin with the time, and
 // whether its end differs more than its beginning; "" for any other id.
 //
 //	UUID, version 7   random at its end (RFC 9562, section 5.7)
@@ -38,7 +38,7 @@ func ShortID(id string, n int) string {
 //	                  version, and random at its end
 //	date, time, "_"   "20060102T150405_" and 8 digits and letters or more, of crewAI:
 //	                  random at its end
-func differing(id string) (part string, fromEnd bool) {
+func differingPart(id string) (part string, fromEnd bool) {
 	switch version := uuidVersion(id); {
 	case version == '7', isULID(id), isPrefixed(id), isStamped(id):
 		return id, true
@@ -50,7 +50,7 @@ func differing(id string) (part string, fromEnd bool) {
 
 // isDiffering reports whether spec is a text that ShortID might return for an id that begins with the time.
 func isDiffering(id, spec string) bool {
-	part, fromEnd := differing(id)
+	part, fromEnd := differingPart(id)
 	if len(part) < len(spec) {
 		return false
 	}

@@ -93,12 +93,12 @@ func (g *Headers) Timeline(spare int) *Timeline {
 	g.closePage()
 	t := &Timeline{headers: *g, room: g.n + spare, head: NoNode}
 	*g = Headers{}
-	t.build()
+	t.buildAll()
 	return t
 }
 
-// build works everything out from the headers alone.
-func (t *Timeline) build() {
+// buildAll works everything out from the headers alone.
+func (t *Timeline) buildAll() {
 	t.resolveAll()
 	t.linkAll()
 	t.moveHead(t.findHead())
@@ -116,12 +116,12 @@ func (t *Timeline) build() {
 func (t *Timeline) Append(headers ...Header) {
 	mend, redraw, from := false, false, NoNode
 	for i := range headers {
-		n := t.add(&headers[i])
-		mend = mend || t.mends(n)
-		if t.extend(n) {
+		n := t.addHeader(&headers[i])
+		mend = mend || t.mendsEdge(n)
+		if t.extendHead(n) {
 			continue
 		}
-		at := t.graft(n)
+		at := t.graftNode(n)
 		if !redraw || at == NoNode || from != NoNode && t.row[at] < t.row[from] {
 			from = at
 		}
@@ -130,15 +130,15 @@ func (t *Timeline) Append(headers ...Header) {
 	switch {
 	case mend:
 		*t = Timeline{headers: t.headers, room: t.room, head: NoNode, labels: t.labels, drawing: drawing{changes: t.changes}}
-		t.build()
+		t.buildAll()
 	case redraw:
 		t.layOut(from)
 	}
 	t.headers.closePage()
 }
 
-// add takes in one header, with its edge, but gives it no place yet.
-func (t *Timeline) add(h *Header) Node {
+// addHeader takes in one header, with its edge, but gives it no place yet.
+func (t *Timeline) addHeader(h *Header) Node {
 	n := Node(t.Len())
 	t.headers.Add(h)
 	t.parent = append(t.parent, NoNode)
@@ -146,16 +146,16 @@ func (t *Timeline) add(h *Header) Node {
 	t.last = append(t.last, NoNode)
 	t.next = append(t.next, NoNode)
 	t.flags = append(t.flags, 0)
-	t.drawing.add()
-	t.resolve(n)
+	t.drawing.addNode()
+	t.resolveParent(n)
 	t.settleEdge(n)
-	t.link(n)
+	t.linkChild(n)
 	return n
 }
 
-// extend draws n at once when it is the head's new child and the new head,
+// extendHead draws n at once when it is the head's new child and the new head,
 // and reports whether it was.
-func (t *Timeline) extend(n Node) bool {
+func (t *Timeline) extendHead(n Node) bool {
 	p := t.parent[n]
 	if p == NoNode || p != t.head || !t.takesHead(n) {
 		return false
@@ -163,15 +163,15 @@ func (t *Timeline) extend(n Node) bool {
 	t.noteHead(n)
 	t.keep[p] = n
 	t.flags[n] |= flagPath
-	t.count(n, +1)
+	t.countOnPath(n, +1)
 	t.head = n
 	t.drawNewHead(n)
 	return true
 }
 
-// graft takes n into the tree anywhere else and returns the node on the active
+// graftNode takes n into the tree anywhere else and returns the node on the active
 // path below which the drawing changes; NoNode if all of it does.
-func (t *Timeline) graft(n Node) Node {
+func (t *Timeline) graftNode(n Node) Node {
 	if t.takesHead(n) {
 		t.noteHead(n)
 		return t.moveHead(n)
@@ -196,13 +196,13 @@ func (t *Timeline) takesHead(n Node) bool {
 	case t.pointed || h.Orphaned || t.IsStep(n):
 		return false
 	}
-	return t.head == NoNode || t.compare(n, t.head) > 0
+	return t.head == NoNode || t.compareNodes(n, t.head) > 0
 }
 
 // noteHead takes the mark of the head from the header that had it, if n bears
 // it now.
 func (t *Timeline) noteHead(n Node) {
-	if !t.headers.head(int(n)) {
+	if !t.headers.isHead(int(n)) {
 		return
 	}
 	if t.pointed {
@@ -215,7 +215,7 @@ func (t *Timeline) noteHead(n Node) {
 func (t *Timeline) findHead() Node {
 	head := NoNode
 	for i := range t.Len() {
-		if t.headers.head(i) {
+		if t.headers.isHead(i) {
 			head, t.pointed = Node(i), true
 		}
 	}
@@ -223,7 +223,7 @@ func (t *Timeline) findHead() Node {
 		return head
 	}
 	for i, f := range t.flags {
-		if f&(flagOrphan|flagLive) == 0 && !t.IsStep(Node(i)) && (head == NoNode || t.compare(Node(i), head) > 0) {
+		if f&(flagOrphan|flagLive) == 0 && !t.IsStep(Node(i)) && (head == NoNode || t.compareNodes(Node(i), head) > 0) {
 			head = Node(i)
 		}
 	}
@@ -236,7 +236,7 @@ func (t *Timeline) moveHead(n Node) Node {
 	child, at := NoNode, n
 	for at != NoNode && t.flags[at]&flagPath == 0 {
 		t.flags[at] |= flagPath
-		t.count(at, +1)
+		t.countOnPath(at, +1)
 		t.keep[at] = child
 		child, at = at, t.parent[at]
 	}
@@ -245,14 +245,14 @@ func (t *Timeline) moveHead(n Node) Node {
 	}
 	for old := t.head; old != at; old = t.parent[old] {
 		t.flags[old] &^= flagPath
-		t.count(old, -1)
+		t.countOnPath(old, -1)
 	}
 	t.head = n
 	return at
 }
 
-// count notes that n came to the path, or left it.
-func (t *Timeline) count(n Node, by int) {
+// countOnPath notes that n came to the path, or left it.
+func (t *Timeline) countOnPath(n Node, by int) {
 	if !t.IsStep(n) {
 		t.onPath += by
 	}
@@ -275,8 +275,8 @@ func CompareHeaders(a, b *Header) int {
 	return cmp.Or(cmp.Compare(a.Index, b.Index), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// compare is CompareHeaders, with the recorded order as the last word.
-func (t *Timeline) compare(a, b Node) int {
+// compareNodes is CompareHeaders, with the recorded order as the last word.
+func (t *Timeline) compareNodes(a, b Node) int {
 	ha, hb := t.Header(a), t.Header(b)
 	return cmp.Or(CompareHeaders(&ha, &hb), cmp.Compare(a, b))
 }
@@ -408,7 +408,7 @@ func (t *Timeline) Reason(n Node) Reason {
 		return Reason{Kind: ReasonRestore, TargetID: to.ID, TargetIndex: to.Index, TargetName: t.Name(left)}
 	case t.first[n] == NoNode && h.Marks.Has(MarkError):
 		return Reason{Kind: ReasonFailedLeaf}
-	case t.pointed && (t.row[n] > t.row[t.head] || t.compare(n, t.head) > 0):
+	case t.pointed && (t.row[n] > t.row[t.head] || t.compareNodes(n, t.head) > 0):
 		return Reason{Kind: ReasonPointer}
 	case left >= 0 && n < t.keep[left] && h.Marks.Has(MarkInferred):
 		// Branches are not recorded: the session went back, and wrote on.

@@ -22,9 +22,9 @@ const (
 	aroundText = 80
 )
 
-// changes writes what changed from one state to the next; before is nil for the first. Of the
+// writeChanges writes what changed from one state to the next; before is nil for the first. Of the
 // messages that came it says where they stand.
-func (p *page) changes(ctx context.Context, before, now *state, added map[int]bool) {
+func (p *page) writeChanges(ctx context.Context, before, now *state, added map[int]bool) {
 	old, gaps, since := diff.Bytes([]byte("{}")), now.gaps, "The first state"
 	if before != nil {
 		old, gaps = diff.FromTape(before.view.tape), before.gaps.With(now.gaps)
@@ -33,20 +33,20 @@ func (p *page) changes(ctx context.Context, before, now *state, added map[int]bo
 	b := now.view
 	result, err := diff.Compare(ctx, old, diff.FromTape(b.tape))
 	if err != nil {
-		p.element("p", "error", err.Error())
+		p.writeElement("p", "error", err.Error())
 		return
 	}
 	result = result.Without(gaps.Has)
-	p.put("<h3>")
-	p.text(since)
+	p.putHTML("<h3>")
+	p.writeText(since)
 	if result.Equal() {
-		p.put(": no change</h3>")
+		p.putHTML(": no change</h3>")
 	} else {
-		p.text(fmt.Sprintf(": +%d ~%d −%d", result.Added, result.Replaced, result.Removed))
+		p.writeText(fmt.Sprintf(": +%d ~%d −%d", result.Added, result.Replaced, result.Removed))
 		if result.Moved > 0 {
-			p.text(fmt.Sprintf(" >%d", result.Moved))
+			p.writeText(fmt.Sprintf(" >%d", result.Moved))
 		}
-		p.put(`</h3><table class="diff">`)
+		p.putHTML(`</h3><table class="diff">`)
 		written, left := 0, 0
 		whole := result
 		if b.elements > 0 {
@@ -64,21 +64,21 @@ func (p *page) changes(ctx context.Context, before, now *state, added map[int]bo
 					m = at
 				}
 			}
-			p.change(whole, e, b, m)
+			p.writeChange(whole, e, b, m)
 		}
-		p.put("</table>")
+		p.putHTML("</table>")
 		if left > 0 {
-			p.element("p", "quiet", "and "+model.Count(left, "more change"))
+			p.writeElement("p", "quiet", "and "+model.Count(left, "more change"))
 		}
 	}
 	if line := gaps.ComparisonLine(len(gaps.Keys)); line != "" {
-		p.element("p", "quiet", line)
+		p.writeElement("p", "quiet", line)
 	}
 }
 
-// change writes a row about one change; message is the one that it added, or -1 that is
+// writeChange writes a row about one change; message is the one that it added, or -1 that is
 // told below.
-func (p *page) change(r *diff.Result, e *diff.Entry, b *view, message int) {
+func (p *page) writeChange(r *diff.Result, e *diff.Entry, b *view, message int) {
 	class, sign := "replace", "~"
 	switch e.Op {
 	case diff.Added:
@@ -94,27 +94,27 @@ func (p *page) change(r *diff.Result, e *diff.Entry, b *view, message int) {
 	if path == "" {
 		path = "(the whole state)"
 	}
-	p.put(`<tr class="` + class + `"><td>` + sign + "</td><td>")
-	p.text(path)
-	p.put("</td><td>")
+	p.putHTML(`<tr class="` + class + `"><td>` + sign + "</td><td>")
+	p.writeText(path)
+	p.putHTML("</td><td>")
 	switch e.Op {
 	case diff.Added:
 		if message >= 0 {
-			p.put("<ins>")
-			p.text(fmt.Sprintf("message [%d], below", b.said[message].Index))
-			p.put("</ins>")
+			p.putHTML("<ins>")
+			p.writeText(fmt.Sprintf("message [%d], below", b.said[message].Index))
+			p.putHTML("</ins>")
 			break
 		}
-		p.value("ins", r.New(e))
+		p.writeValue("ins", r.New(e))
 	case diff.Removed:
-		p.value("del", r.Old(e))
+		p.writeValue("del", r.Old(e))
 	case diff.Moved:
-		p.text("from " + r.OldPath(e) + " ")
-		p.value("span", r.New(e))
+		p.writeText("from " + r.OldPath(e) + " ")
+		p.writeValue("span", r.New(e))
 	default:
 		p.writeReplacement(r.Old(e), r.New(e))
 	}
-	p.put("</td></tr>")
+	p.putHTML("</td></tr>")
 }
 
 // messageAt returns the message that a path leads to, or -1.
@@ -130,14 +130,14 @@ func (v *view) messageAt(path string) int {
 	return v.talk.Find(n)
 }
 
-// value writes a value in an element, cut where it is long.
-func (p *page) value(name string, value []byte) {
-	text, whole := cut(string(jsontape.AppendCompact(nil, value)), mostValue)
-	p.put("<" + name + ">")
-	p.lines(text)
-	p.put("</" + name + ">")
+// writeValue writes a value in an element, cut where it is long.
+func (p *page) writeValue(name string, value []byte) {
+	text, whole := cutText(string(jsontape.AppendCompact(nil, value)), mostValue)
+	p.putHTML("<" + name + ">")
+	p.writeLines(text)
+	p.putHTML("</" + name + ">")
 	if !whole {
-		p.element("span", "quiet", "… "+size(len(value)))
+		p.writeElement("span", "quiet", "… "+formatSize(len(value)))
 	}
 }
 
@@ -147,28 +147,28 @@ func (p *page) writeReplacement(old, now []byte) {
 	if len(old)+len(now) >= leastText && len(old)+len(now) <= 64*mostValue && bytes.HasPrefix(old, []byte(`"`)) && bytes.HasPrefix(now, []byte(`"`)) &&
 		json.Unmarshal(old, &a) == nil && json.Unmarshal(now, &b) == nil {
 		if d := diff.Text(a, b, 0); !d.Bytes {
-			p.words(d)
+			p.writeWords(d)
 			return
 		}
 	}
-	p.value("del", old)
-	p.put(" → ")
-	p.value("ins", now)
+	p.writeValue("del", old)
+	p.putHTML(" → ")
+	p.writeValue("ins", now)
 }
 
-// words writes the words that changed, and a little around them.
-func (p *page) words(d diff.TextDiff) {
+// writeWords writes the words that changed, and a little around them.
+func (p *page) writeWords(d diff.TextDiff) {
 	for i, s := range d.Spans {
 		switch s.Op {
 		case diff.Deleted, diff.Inserted:
 			name := map[diff.TextOp]string{diff.Deleted: "del", diff.Inserted: "ins"}[s.Op]
-			text, whole := cut(s.Text, mostValue)
-			p.put("<" + name + ">")
-			p.lines(text)
+			text, whole := cutText(s.Text, mostValue)
+			p.putHTML("<" + name + ">")
+			p.writeLines(text)
 			if !whole {
-				p.put("…")
+				p.putHTML("…")
 			}
-			p.put("</" + name + ">")
+			p.putHTML("</" + name + ">")
 		default:
 			p.writeUnchanged(s.Text, i > 0, i < len(d.Spans)-1)
 		}
@@ -178,19 +178,19 @@ func (p *page) words(d diff.TextDiff) {
 // writeUnchanged writes of a text that stayed what stands behind a change and before the next.
 func (p *page) writeUnchanged(text string, behind, before bool) {
 	if len(text) <= 2*aroundText {
-		p.lines(text)
+		p.writeLines(text)
 		return
 	}
 	if behind {
-		start, _ := cut(text, aroundText)
-		p.lines(start)
+		start, _ := cutText(text, aroundText)
+		p.writeLines(start)
 	}
-	p.put(`<span class="quiet">…</span>`)
+	p.putHTML(`<span class="quiet">…</span>`)
 	if before {
 		end := text[len(text)-aroundText:]
 		for len(end) > 0 && end[0]&0xc0 == 0x80 {
 			end = end[1:]
 		}
-		p.lines(end)
+		p.writeLines(end)
 	}
 }

@@ -37,9 +37,9 @@ func (v *view) wording(m int) string {
 	return string(jsontape.AppendCompact(nil, v.tape.Raw(v.talk.Message(m).Node)))
 }
 
-// messages writes the messages that came. One that holds results alone is told by the message
+// writeMessages writes the messages that came. One that holds results alone is told by the message
 // with their calls.
-func (p *page) messages(v *view, added map[int]bool) {
+func (p *page) writeMessages(v *view, added map[int]bool) {
 	if v.talk.Len() == 0 {
 		return
 	}
@@ -51,76 +51,76 @@ func (p *page) messages(v *view, added map[int]bool) {
 		shows[m] = true
 	}
 	same := v.messages + len(v.said) - len(added)
-	p.put("<h3>")
-	p.text("Messages")
+	p.putHTML("<h3>")
+	p.writeText("Messages")
 	if same > 0 {
-		p.text(fmt.Sprintf(": %d as before", same))
+		p.writeText(fmt.Sprintf(": %d as before", same))
 	}
-	p.put("</h3>")
+	p.putHTML("</h3>")
 	for m := range v.said {
 		if shows[m] {
-			p.message(&v.said[m])
+			p.writeMessage(&v.said[m])
 		}
 	}
 }
 
-func (p *page) message(m *transcript.Message) {
+func (p *page) writeMessage(m *transcript.Message) {
 	class := ""
 	if m.Role == "user" || m.Role == "assistant" {
 		class = m.Role
 	}
-	p.put(`<article class="` + class + `">`)
+	p.putHTML(`<article class="` + class + `">`)
 	head := fmt.Sprintf("[%d] %s", m.Index, cmp.Or(m.Speaker, m.Role))
 	if remarks := m.Remarks(); remarks != nil {
 		head += " (" + strings.Join(remarks, ", ") + ")"
 	}
-	p.element("h4", "who", head)
+	p.writeElement("h4", "who", head)
 	for i := range m.Parts {
-		p.part(&m.Parts[i])
+		p.writePart(&m.Parts[i])
 	}
-	p.put("</article>")
+	p.putHTML("</article>")
 }
 
-func (p *page) part(part *transcript.Part) {
+func (p *page) writePart(part *transcript.Part) {
 	switch {
 	case part.IsToolPart():
-		p.put(`<pre class="call">`)
-		p.cut(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), mostText)
-		p.put("</pre>")
+		p.putHTML(`<pre class="call">`)
+		p.writeCut(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), mostText)
+		p.putHTML("</pre>")
 		class := "ended"
 		if part.Status == "error" {
 			class = "ended error"
 		}
-		p.put(`<pre class="` + class + `">  → `)
-		p.text(part.StatusText())
+		p.putHTML(`<pre class="` + class + `">  → `)
+		p.writeText(part.StatusText())
 		for _, output := range part.Output {
-			p.put("\n")
-			p.cut(transcript.Plain(output), mostText)
+			p.putHTML("\n")
+			p.writeCut(transcript.Plain(output), mostText)
 		}
-		p.put("</pre>")
+		p.putHTML("</pre>")
 	case part.Text != "":
 		class := "text"
 		if above := part.Heading(); above != "" {
 			class = "text quiet"
-			p.element("p", "quiet", above)
+			p.writeElement("p", "quiet", above)
 		}
-		p.put(`<div class="` + class + `" dir="auto">`)
-		p.cut(part.Text, mostText)
-		p.put("</div>")
+		p.putHTML(`<div class="` + class + `" dir="auto">`)
+		p.writeCut(part.Text, mostText)
+		p.putHTML("</div>")
 	case part.ShownJSON() != nil:
-		p.put("<pre>")
-		p.cut(transcript.Plain(part.ShownJSON()), mostText)
-		p.put("</pre>")
+		p.putHTML("<pre>")
+		p.writeCut(transcript.Plain(part.ShownJSON()), mostText)
+		p.putHTML("</pre>")
 	default:
-		p.element("p", "quiet", cmp.Or(part.Label, part.Kind))
+		p.writeElement("p", "quiet", cmp.Or(part.Label, part.Kind))
 	}
 }
 
-// cut writes the beginning of a text, and how long it is where that is not all.
-func (p *page) cut(text string, most int) {
-	start, whole := cut(text, most)
-	p.lines(start)
+// writeCut writes the beginning of a text, and how long it is where that is not all.
+func (p *page) writeCut(text string, most int) {
+	start, whole := cutText(text, most)
+	p.writeLines(start)
 	if !whole {
-		p.element("span", "quiet", "… "+string(model.AppendSize(nil, int64(len(text)))))
+		p.writeElement("span", "quiet", "… "+string(model.AppendSize(nil, int64(len(text)))))
 	}
 }

@@ -48,12 +48,12 @@ type view struct {
 	gone, elements, messages, waiting, bytes int
 }
 
-// read reads a state without some elements of an outline behind gone ones. Without elements it needs
+// readState reads a state without some elements of an outline behind gone ones. Without elements it needs
 // no outline. The error is that of jsontape.Parse.
-func (p *page) read(data []byte, o *outline, gone, elements int) (v *view, err error) {
+func (p *page) readState(data []byte, o *outline, gone, elements int) (v *view, err error) {
 	v = &view{gone: gone, elements: elements}
 	if elements > 0 {
-		from, to := o.start(data, gone), o.start(data, gone+elements)
+		from, to := o.elementStart(data, gone), o.elementStart(data, gone+elements)
 		last := o.elements[gone+elements-1]
 		v.messages, v.waiting, v.bytes = last.messages, last.waiting, to-from
 		data = append(bytes.Clone(data[:from]), data[to:]...)
@@ -69,15 +69,15 @@ func (p *page) read(data []byte, o *outline, gone, elements int) (v *view, err e
 	return v, nil
 }
 
-// outline returns where the messages of the whole state are; known are the first elements, those
+// newOutline returns where the messages of the whole state are; known are the first elements, those
 // that are left out among them, and are overwritten. It is nil where the messages are no array,
 // where some are elsewhere, or where those of known would be read otherwise.
-func (v *view) outline(known []element) *outline {
+func (v *view) newOutline(known []element) *outline {
 	list := v.talk.List()
 	if list == jsontape.None {
 		return nil
 	}
-	o := &outline{v.tape.Pointer(list), v.open(), known[:v.elements]}
+	o := &outline{v.tape.Pointer(list), v.messagesStart(), known[:v.elements]}
 	m, waiting := 0, v.waiting
 	for n := v.tape.First(list); n != jsontape.None; n = v.tape.Next(n) {
 		_, end := v.tape.Span(n)
@@ -114,7 +114,7 @@ func (p *page) readBoth(before, now *state) {
 	if p.readApart(before, now) {
 		return
 	}
-	before.view, before.err = p.read(before.data, nil, 0, 0)
+	before.view, before.err = p.readState(before.data, nil, 0, 0)
 	p.readWhole(now)
 }
 
@@ -125,46 +125,46 @@ func (p *page) readApart(before, now *state) bool {
 	if o == nil {
 		return false
 	}
-	open := o.find(now.data)
+	open := o.findMessages(now.data)
 	if open == 0 {
 		return false
 	}
-	same := &outline{o.list, open, o.elements[:o.common(before.data, now.data, open)]}
+	same := &outline{o.list, open, o.elements[:o.countCommon(before.data, now.data, open)]}
 	gone := 0
 	if len(same.elements) == 0 {
-		same, gone = o.window(before.data, now.data, open)
+		same, gone = o.windowOf(before.data, now.data, open)
 	}
 	left := lastSpeaker(same.elements)
 	if left == 0 {
 		return false
 	}
-	a, errA := p.read(before.data, o, gone, left)
-	b, errB := p.read(now.data, same, 0, left)
-	if errA != nil || errB != nil || a.open() != o.open || b.open() != open || !b.isPaired() || b.has(a, gone) {
+	a, errA := p.readState(before.data, o, gone, left)
+	b, errB := p.readState(now.data, same, 0, left)
+	if errA != nil || errB != nil || a.messagesStart() != o.open || b.messagesStart() != open || !b.isPaired() || b.hasElement(a, gone) {
 		return false
 	}
-	before.view, now.view, now.outline = a, b, b.outline(same.elements)
+	before.view, now.view, now.outline = a, b, b.newOutline(same.elements)
 	return now.outline != nil
 }
 
 // readWhole reads a state with all of its messages.
 func (p *page) readWhole(s *state) {
-	if s.view, s.err = p.read(s.data, nil, 0, 0); s.err == nil {
-		s.outline = s.view.outline(nil)
+	if s.view, s.err = p.readState(s.data, nil, 0, 0); s.err == nil {
+		s.outline = s.view.newOutline(nil)
 	}
 }
 
-// find returns the offset behind the bracket of the messages in another state, 0 for not found: the
+// findMessages returns the offset behind the bracket of the messages in another state, 0 for not found: the
 // key may stand elsewhere, or far behind.
-func (o *outline) find(data []byte) int {
+func (o *outline) findMessages(data []byte) int {
 	const further = 4 << 10
 	tape := jsontape.Prefix(data, o.open+further)
 	return openOf(tape, tape.LookupPointer(o.list))
 }
 
-// start returns the offset of the bytes of element i, those behind the comma before it; of a state
+// elementStart returns the offset of the bytes of element i, those behind the comma before it; of a state
 // whose outline it is.
-func (o *outline) start(data []byte, i int) int {
+func (o *outline) elementStart(data []byte, i int) int {
 	if i == 0 {
 		return o.open
 	}
@@ -172,14 +172,14 @@ func (o *outline) start(data []byte, i int) int {
 	return at + bytes.IndexByte(data[at:], ',') + 1
 }
 
-// common returns how many first elements another state has, too, whose messages begin at open.
-func (o *outline) common(before, now []byte, open int) int {
-	return common(before[o.open:], now[open:], 0, o.elements)
+// countCommon returns how many first elements another state has, too, whose messages begin at open.
+func (o *outline) countCommon(before, now []byte, open int) int {
+	return countEqual(before[o.open:], now[open:], 0, o.elements)
 }
 
-// common returns how many elements of before, starting at the offset from, are also at the beginning
+// countEqual returns how many elements of before, starting at the offset from, are also at the beginning
 // of now.
-func common(before, now []byte, from int, elements []element) (n int) {
+func countEqual(before, now []byte, from int, elements []element) (n int) {
 	for first := from; n < len(elements); n++ {
 		end := elements[n].end
 		if end-first > len(now) || !bytes.Equal(before[from:end], now[from-first:end-first]) || !bytes.Contains([]byte(`}]"`), before[end-1:end]) {
@@ -190,17 +190,17 @@ func common(before, now []byte, from int, elements []element) (n int) {
 	return n
 }
 
-// window returns the outline of another state as far as it has the last elements of this one, whose
+// windowOf returns the outline of another state as far as it has the last elements of this one, whose
 // first ones are gone.
-func (o *outline) window(before, now []byte, open int) (same *outline, gone int) {
+func (o *outline) windowOf(before, now []byte, open int) (same *outline, gone int) {
 	const space = " \t\r\n"
 	same = &outline{list: o.list, open: open}
 	text := bytes.TrimLeft(now[open:], space)
 	for gone = 1; gone < len(o.elements); gone++ {
-		at := o.start(before, gone)
+		at := o.elementStart(before, gone)
 		at += len(before[at:]) - len(bytes.TrimLeft(before[at:], space)) - o.open
 		rest := o.elements[gone:]
-		if common(before[o.open:], text, at, rest) < len(rest) {
+		if countEqual(before[o.open:], text, at, rest) < len(rest) {
 			continue
 		}
 		first := o.elements[gone-1]
@@ -214,9 +214,9 @@ func (o *outline) window(before, now []byte, open int) (same *outline, gone int)
 	return same, 0
 }
 
-// has reports whether one of the first elements of another view is in the messages of this one, so that
+// hasElement reports whether one of the first elements of another view is in the messages of this one, so that
 // it is not told which of two equal ones stayed.
-func (v *view) has(other *view, first int) bool {
+func (v *view) hasElement(other *view, first int) bool {
 	list := other.talk.List()
 	n := other.tape.First(list)
 	for range first {
@@ -239,8 +239,8 @@ func lastSpeaker(list []element) int {
 	return 0
 }
 
-// open returns the offset just after the opening bracket of the messages, or 0 if they are not an array.
-func (v *view) open() int { return openOf(v.tape, v.talk.List()) }
+// messagesStart returns the offset just after the opening bracket of the messages, or 0 if they are not an array.
+func (v *view) messagesStart() int { return openOf(v.tape, v.talk.List()) }
 
 // openOf returns the offset behind the bracket of an array, 0 for anything else.
 func openOf(t *jsontape.Tape, list jsontape.Node) int {

@@ -47,7 +47,7 @@ func sections(t testing.TB, s Session, whole bool) (text string, parsed int) {
 	for n := range model.Node(s.Timeline.Len()) {
 		data, err := s.Store.State(context.Background(), s.Timeline.Header(n).Ref())
 		before := p.last
-		p.snapshot(t.Context(), p.state(t.Context(), n, data, err), false)
+		p.writeSnapshot(t.Context(), p.newState(t.Context(), n, data, err), false)
 		if before != nil && before.view != nil {
 			parsed += len(before.view.tape.Data())
 		}

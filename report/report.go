@@ -76,20 +76,20 @@ func Write(ctx context.Context, w io.Writer, s Session) error {
 	if s.States != nil {
 		read = s.States(headers)
 	}
-	p.begin()
-	p.tree()
-	p.put(`</nav><div id="shown">`)
-	first := p.first()
+	p.writeBegin()
+	p.writeTree()
+	p.putHTML(`</nav><div id="shown">`)
+	first := p.firstShown()
 	for n := range model.Node(s.Timeline.Len()) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		data, err := read(ctx, int(n))
-		p.snapshot(ctx, p.state(ctx, n, data, err), n == first)
+		p.writeSnapshot(ctx, p.newState(ctx, n, data, err), n == first)
 	}
-	p.put("</div></main><script>")
-	p.put(keys)
-	p.put("</script></body></html>\n")
+	p.putHTML("</div></main><script>")
+	p.putHTML(keys)
+	p.putHTML("</script></body></html>\n")
 	return errors.Join(ctx.Err(), p.Flush())
 }
 
@@ -111,32 +111,32 @@ type state struct {
 	err     error
 }
 
-// put writes HTML, which is the page's own.
-func (p *page) put(html string) { p.WriteString(html) }
+// putHTML writes HTML, which is the page's own.
+func (p *page) putHTML(html string) { p.WriteString(html) }
 
-// text writes a text on one line, of a session or not.
-func (p *page) text(text string) { p.WriteString(html.EscapeString(printable.String(text))) }
+// writeText writes a text on one line, of a session or not.
+func (p *page) writeText(text string) { p.WriteString(html.EscapeString(printable.String(text))) }
 
-// lines writes a text with its lines.
-func (p *page) lines(text string) { p.WriteString(html.EscapeString(printable.Text(text))) }
+// writeLines writes a text with its lines.
+func (p *page) writeLines(text string) { p.WriteString(html.EscapeString(printable.Text(text))) }
 
-// element writes a text of one line in an element of a class.
-func (p *page) element(name, class, text string) {
-	p.put("<" + name + ` class="` + class + `">`)
-	p.text(text)
-	p.put("</" + name + ">")
+// writeElement writes a text of one line in an element of a class.
+func (p *page) writeElement(name, class, text string) {
+	p.putHTML("<" + name + ` class="` + class + `">`)
+	p.writeText(text)
+	p.putHTML("</" + name + ">")
 }
 
-// moment returns a time as the page shows it, the same for each reader.
-func moment(t time.Time) string {
+// formatMoment returns a time as the page shows it, the same for each reader.
+func formatMoment(t time.Time) string {
 	if t.IsZero() {
 		return "unknown"
 	}
 	return t.UTC().Format(time.DateTime) + " UTC"
 }
 
-// state returns the state of a snapshot as it was read.
-func (p *page) state(ctx context.Context, n model.Node, data []byte, err error) *state {
+// newState returns the state of a snapshot as it was read.
+func (p *page) newState(ctx context.Context, n model.Node, data []byte, err error) *state {
 	s := &state{node: n, data: data, err: err}
 	if err == nil {
 		s.gaps, s.err = store.Gaps(ctx, p.Store, p.Timeline.Header(n).Ref())
@@ -144,14 +144,14 @@ func (p *page) state(ctx context.Context, n model.Node, data []byte, err error) 
 	return s
 }
 
-// cut returns the beginning of a text of most bytes, never a part of a character, and whether
+// cutText returns the beginning of a text of most bytes, never a part of a character, and whether
 // that is all.
-func cut(text string, most int) (string, bool) {
+func cutText(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, true
 	}
 	return strings.ToValidUTF8(text[:most], ""), false
 }
 
-// size returns a length for people.
-func size(n int) string { return string(model.AppendSize(nil, int64(n))) }
+// formatSize returns a length for people.
+func formatSize(n int) string { return string(model.AppendSize(nil, int64(n))) }

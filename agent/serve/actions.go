@@ -17,8 +17,8 @@ import (
 // as far as possible: an error after the first byte cuts the answer off.
 type result func(out io.Writer) error
 
-// call carries out a request.
-func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
+// runRequest carries out a request.
+func (h *Handler) runRequest(ctx context.Context, body []byte) (result, error) {
 	call, err := wire.ReadCall(body)
 	if err != nil {
 		return nil, &wire.Error{Code: wire.InvalidArgument, Message: err.Error()}
@@ -27,7 +27,7 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 	s := h.stores[agent]
 	var run action
 	if ok && s != nil {
-		run = h.action(s, name)
+		run = h.findAction(s, name)
 	}
 	if run == nil {
 		return nil, &wire.Error{Code: wire.NotFound, Message: fmt.Sprintf("action %q not found", call.Key)}
@@ -47,8 +47,8 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 // requires.
 type action func(ctx context.Context, s Store, in wire.Input) (result, error)
 
-// action returns the action of that name, or nil if the store does not support it.
-func (h *Handler) action(s Store, name string) action {
+// findAction returns the action of that name, or nil if the store does not support it.
+func (h *Handler) findAction(s Store, name string) action {
 	switch name {
 	case wire.GetSnapshot:
 		return getSnapshot
@@ -65,9 +65,9 @@ func (h *Handler) action(s Store, name string) action {
 	}
 	switch f := (follower{features, h.epoch}); name {
 	case wire.GetCursor:
-		return f.cursor
+		return f.answerCursor
 	case wire.GetGrowth:
-		return f.growth
+		return f.answerGrowth
 	}
 	return nil
 }
@@ -91,14 +91,14 @@ func asError(err error) *wire.Error {
 }
 
 func getSnapshot(ctx context.Context, s Store, in wire.Input) (result, error) {
-	snapshot, err := find(ctx, s, in)
+	snapshot, err := findSnapshot(ctx, s, in)
 	if err != nil {
 		return nil, err
 	}
 	if err := store.CheckState(snapshot.State); err != nil {
 		return nil, fmt.Errorf("snapshot %q of session %q: %w", snapshot.ID, snapshot.SessionID, err)
 	}
-	sent, err := sendable(snapshot)
+	sent, err := toWire(snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ func getSnapshot(ctx context.Context, s Store, in wire.Input) (result, error) {
 	return wholeResult(sent.Append(nil))
 }
 
-// find returns the snapshot that is asked for. The errors are model.ErrNoSession,
+// findSnapshot returns the snapshot that is asked for. The errors are model.ErrNoSession,
 // model.ErrNoSnapshot and model.ErrAmbiguous.
-func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.RawMessage], error) {
+func findSnapshot(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.RawMessage], error) {
 	id := *in.SnapshotID
 	if in.SessionID == nil {
 		snapshot, err := s.GetSnapshot(ctx, id)
@@ -122,11 +122,11 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 	session := *in.SessionID
 	snapshot, err := s.GetSnapshotIn(ctx, session, id)
 	if err == nil && (snapshot == nil || in.Visit != 0) {
-		err = holds(ctx, s, model.Ref{Session: session, ID: id, Visit: in.Visit})
+		err = findMissing(ctx, s, model.Ref{Session: session, ID: id, Visit: in.Visit})
 	}
 	missing := errors.Is(err, model.ErrNoSession) || errors.Is(err, model.ErrNoSnapshot)
 	switch {
-	case snapshot == nil && missing && elsewhere(ctx, s, id):
+	case snapshot == nil && missing && isElsewhere(ctx, s, id):
 		e := asError(err)
 		e.Code, e.Message = wire.InvalidArgument, fmt.Sprintf("%s: snapshot %q does not belong to session %q", wire.GetSnapshot, id, session)
 		return nil, e
@@ -136,9 +136,9 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 	return snapshot, err
 }
 
-// holds asks the store which of session, snapshot and visit is not there. It
+// findMissing asks the store which of session, snapshot and visit is not there. It
 // returns nil where all are.
-func holds(ctx context.Context, s Store, ref model.Ref) error {
+func findMissing(ctx context.Context, s Store, ref model.Ref) error {
 	if f := s.Features(); f.Peek != nil {
 		_, err := f.Peek(ctx, ref)
 		return err
@@ -147,14 +147,14 @@ func holds(ctx context.Context, s Store, ref model.Ref) error {
 	return err
 }
 
-// elsewhere reports whether any session holds a snapshot.
-func elsewhere(ctx context.Context, s Store, id string) bool {
+// isElsewhere reports whether any session holds a snapshot.
+func isElsewhere(ctx context.Context, s Store, id string) bool {
 	snapshot, err := s.GetSnapshot(ctx, id)
 	return snapshot != nil || errors.Is(err, model.ErrAmbiguous)
 }
 
-// sendable returns a snapshot as it goes over the wire.
-func sendable(s *model.Snapshot[json.RawMessage]) (wire.Snapshot, error) {
+// toWire returns a snapshot as it goes over the wire.
+func toWire(s *model.Snapshot[json.RawMessage]) (wire.Snapshot, error) {
 	h, err := store.Header(s)
 	return wire.Snapshot{Header: h, State: s.State}, err
 }
@@ -168,7 +168,7 @@ func listSnapshots(ctx context.Context, s Store, in wire.Input) (result, error) 
 		headers = append(headers, h)
 	}
 	if in.MetadataOnly {
-		return list(headers, func(h model.Header) ([]byte, error) {
+		return listResult(headers, func(h model.Header) ([]byte, error) {
 			if h.Orphaned && !in.IncludeOrphaned {
 				return nil, nil
 			}
@@ -177,7 +177,7 @@ func listSnapshots(ctx context.Context, s Store, in wire.Input) (result, error) 
 	}
 	// One state at a time is in memory, whatever the session weighs.
 	visits := recording.Visits{Session: *in.SessionID, Headers: headers, Head: -1}
-	return list(visits.Rows(in.IncludeOrphaned), func(h model.Header) ([]byte, error) {
+	return listResult(visits.Rows(in.IncludeOrphaned), func(h model.Header) ([]byte, error) {
 		state, err := s.State(ctx, h.Ref())
 		if err != nil {
 			return nil, err
@@ -201,7 +201,7 @@ func getSession(ctx context.Context, s Store, in wire.Input) (result, error) {
 	}
 	sent := wire.Record{ID: data.ID, State: data.State, TurnIndex: data.TurnIndex}
 	if data.LastSnapshot != nil {
-		last, err := sendable(data.LastSnapshot)
+		last, err := toWire(data.LastSnapshot)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func (f follower) sent(at store.Cursor) wire.Cursor {
 	return wire.Cursor(at)
 }
 
-func (f follower) cursor(ctx context.Context, _ Store, in wire.Input) (result, error) {
+func (f follower) answerCursor(ctx context.Context, _ Store, in wire.Input) (result, error) {
 	at, err := f.Cursor(ctx, *in.SessionID)
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (f follower) cursor(ctx context.Context, _ Store, in wire.Input) (result, e
 	return wholeResult(json.Marshal(f.sent(at)))
 }
 
-func (f follower) growth(ctx context.Context, _ Store, in wire.Input) (result, error) {
+func (f follower) answerGrowth(ctx context.Context, _ Store, in wire.Input) (result, error) {
 	growth, err := f.Growth(ctx, *in.SessionID, store.Cursor{Visit: in.Visit, Rewrites: in.Rewrites - f.epoch})
 	if err != nil {
 		return nil, err
@@ -277,9 +277,9 @@ func sequence(parts ...result) result {
 	}
 }
 
-// list returns a result of many: each is made when its turn comes; one without
+// listResult returns a result of many: each is made when its turn comes; one without
 // text is left out.
-func list[T any](all []T, text func(T) ([]byte, error)) result {
+func listResult[T any](all []T, text func(T) ([]byte, error)) result {
 	return func(out io.Writer) error {
 		sep := "["
 		for _, element := range all {

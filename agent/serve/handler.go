@@ -81,7 +81,7 @@ func New(agents []Agent, options ...Option) (*Handler, error) {
 		}
 		h.stores[a.Name] = a.Store
 		for _, name := range wire.Names() {
-			if h.action(a.Store, name) != nil {
+			if h.findAction(a.Store, name) != nil {
 				d := wire.Describe(a.Name, name)
 				descriptors[d.Key] = d
 			}
@@ -94,9 +94,9 @@ func New(agents []Agent, options ...Option) (*Handler, error) {
 	for _, o := range options {
 		o(h)
 	}
-	h.mux.HandleFunc("GET "+wire.HealthPath, h.health)
-	h.mux.HandleFunc("GET "+wire.ActionsPath, h.list)
-	h.mux.HandleFunc("POST "+wire.RunPath, h.run)
+	h.mux.HandleFunc("GET "+wire.HealthPath, h.serveHealth)
+	h.mux.HandleFunc("GET "+wire.ActionsPath, h.serveList)
+	h.mux.HandleFunc("POST "+wire.RunPath, h.runAction)
 	return h, nil
 }
 
@@ -104,33 +104,33 @@ func New(agents []Agent, options ...Option) (*Handler, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	if why := h.refuses(r); why != "" {
+	if why := h.refusalReason(r); why != "" {
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}
 	h.mux.ServeHTTP(w, r)
 }
 
-// refuses says why a request is not answered at all, or "".
+// refusalReason says why a request is not answered at all, or "".
 //
 // A page in a browser on this machine can reach a loopback port, and the person
 // who opened the page need not know. It cannot choose its Host: if its own name
 // was made to point at 127.0.0.1 (DNS rebinding) that name stands there. Nor can
 // it hide its Origin when it asks across origins.
-func (h *Handler) refuses(r *http.Request) string {
-	if host := hostname(r.Host); !h.allows(host) {
+func (h *Handler) refusalReason(r *http.Request) string {
+	if host := hostname(r.Host); !h.allowsHost(host) {
 		return fmt.Sprintf("the host %.80q is not this machine's loopback", host)
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
-		if err != nil || !h.allows(u.Hostname()) {
+		if err != nil || !h.allowsHost(u.Hostname()) {
 			return fmt.Sprintf("the origin %.80q is not this machine's loopback", origin)
 		}
 	}
 	return ""
 }
 
-func (h *Handler) allows(host string) bool {
+func (h *Handler) allowsHost(host string) bool {
 	return wire.IsLoopback(host) || slices.Contains(h.hosts, strings.ToLower(host))
 }
 
@@ -142,40 +142,40 @@ func hostname(hostport string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
-// health says that the process lives. A client that asks for a runtime by its id
+// serveHealth says that the process lives. A client that asks for a runtime by its id
 // means another: Genkit's tools read ids in files that a process leaves behind
 // when it is killed, and its port may be ours now.
-func (h *Handler) health(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("id") {
 		http.Error(w, "Invalid runtime ID", http.StatusServiceUnavailable)
 	}
 }
 
-// receive reads a request's body. The deadline is for the body alone: the
+// readBody reads a request's body. The deadline is for the body alone: the
 // server drops it when the body ends. Where none can be set, as in a test
 // without a network, no client is held.
-func (h *Handler) receive(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.readTimeout))
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 }
 
-func (h *Handler) list(w http.ResponseWriter, _ *http.Request) {
-	h.send(w, bytesOf(h.actions))
+func (h *Handler) serveList(w http.ResponseWriter, _ *http.Request) {
+	h.sendAnswer(w, bytesOf(h.actions))
 }
 
 // maxRequest bounds the body of a request: ids are short.
 const maxRequest = 1 << 20
 
-// run runs an action. Errors of actions have the status 200, as Genkit's do;
+// runAction runs an action. Errors of actions have the status 200, as Genkit's do;
 // what is no call at all has another.
-func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) runAction(w http.ResponseWriter, r *http.Request) {
 	// Genkit takes text/plain too, but a page of any origin may send that without asking (a "simple
 	// request"). For application/json a browser asks first, and never gets permission.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		http.Error(w, "the body has to be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	body, err := h.receive(w, r)
+	body, err := h.readBody(w, r)
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 		http.Error(w, fmt.Sprintf("the request is longer than %d bytes", tooLong.Limit), http.StatusRequestEntityTooLarge)
 		return
@@ -184,11 +184,11 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request was not received whole", http.StatusBadRequest)
 		return
 	}
-	give, err := h.call(r.Context(), body)
+	give, err := h.runRequest(r.Context(), body)
 	if err != nil {
 		give = bytesOf(wire.AppendError(nil, asError(err)))
 	} else {
 		give = sequence(bytesOf([]byte(wire.ResultOpen)), give, bytesOf([]byte(wire.ResultClose)))
 	}
-	h.send(w, give)
+	h.sendAnswer(w, give)
 }

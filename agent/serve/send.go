@@ -9,9 +9,9 @@ import (
 // chunk is how much of an answer is sent at a time.
 const chunk = 64 << 10
 
-// send sends an answer. Its beginning may have been sent when write fails: then
+// sendAnswer sends an answer. Its beginning may have been sent when write fails: then
 // the connection is cut, so that the client does not take what came for the whole.
-func (h *Handler) send(w http.ResponseWriter, write result) {
+func (h *Handler) sendAnswer(w http.ResponseWriter, write result) {
 	w.Header().Set("Content-Type", "application/json")
 	p := &patient{w: w, control: http.NewResponseController(w), timeout: h.writeTimeout}
 	out := bufio.NewWriterSize(p, chunk)

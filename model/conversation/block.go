@@ -102,7 +102,7 @@ func (c *Conversation) Parts(b *Block) iter.Seq[Block] {
 		case b.Body < 0:
 			return
 		case t.Kind(b.Body) != jsontape.Array || !startsWithBlock(t, b.Body):
-			yield(value(t, b.Body))
+			yield(readValue(t, b.Body))
 			return
 		}
 		for n := t.First(b.Body); n >= 0; n = t.Next(n) {
@@ -127,8 +127,8 @@ func startsWithBlock(t *jsontape.Tape, list Node) bool {
 	return false
 }
 
-// value returns a node as a block of its own.
-func value(t *jsontape.Tape, n Node) Block {
+// readValue returns a node as a block of its own.
+func readValue(t *jsontape.Tape, n Node) Block {
 	b := newBlock(n)
 	b.Kind = JSON
 	if t.Kind(n) == jsontape.String {
@@ -143,14 +143,14 @@ func value(t *jsontape.Tape, n Node) Block {
 func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
 	return func(yield func(Block, traits) bool) {
 		if t.Kind(n) == jsontape.String {
-			yield(value(t, n), 0)
+			yield(readValue(t, n), 0)
 			return
 		}
 		if b, ok := decodeTyped(t, n); ok {
 			yield(b, 0)
 			return
 		}
-		if call, result, ok := invocation(t, n); ok {
+		if call, result, ok := readInvocation(t, n); ok {
 			if yield(call, 0) && result.Kind == ToolResult {
 				yield(result, 0)
 			}
@@ -159,7 +159,7 @@ func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
 		some := false
 		if t.Kind(n) == jsontape.Object {
 			for c := t.First(n); c >= 0; c = t.Next(c) {
-				b, marks := member(t, n, c)
+				b, marks := readMember(t, n, c)
 				if b.Kind == Unknown {
 					continue
 				}
@@ -205,17 +205,17 @@ func decodeTyped(t *jsontape.Tape, n Node) (b Block, ok bool) {
 	return b, true
 }
 
-// member reads the member c of the block n; the result is Unknown unless its
+// readMember reads the member c of the block n; the result is Unknown unless its
 // key is one of a known framework. Strands: types/content.py of the Python SDK
 // and the content blocks of @strands-agents/sdk. Genkit: partSchema of ai.
-func member(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
+func readMember(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
 	b = newBlock(n)
 	b.Body = c
 	if t.Kind(c) == jsontape.Object {
-		marks = b.object(t, c)
+		marks = b.readObject(t, c)
 		return b, marks
 	}
-	switch string(key(t, c)) {
+	switch string(keyOf(t, c)) {
 	case "text":
 		if b.Kind = Text; t.Kind(c) != jsontape.String {
 			b.Kind = Unknown
@@ -232,9 +232,9 @@ func member(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
 	return b, marks
 }
 
-// object reads a member of a block that is an object.
-func (b *Block) object(t *jsontape.Tape, c Node) traits {
-	switch string(key(t, c)) {
+// readObject reads a member of a block that is an object.
+func (b *Block) readObject(t *jsontape.Tape, c Node) traits {
+	switch string(keyOf(t, c)) {
 	case "toolUse":
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(c, "toolUseId"), t.Find(c, "name"), t.Find(c, "input")
 		return traitStrands
@@ -261,7 +261,7 @@ func (b *Block) object(t *jsontape.Tape, c Node) traits {
 		}
 		return traitTypeScript
 	case "image", "document", "video", "audio":
-		b.Kind = fileKinds[string(key(t, c))]
+		b.Kind = fileKinds[string(keyOf(t, c))]
 		b.Name, b.Body = t.Find(c, "format"), t.Find(c, "source")
 	case "media":
 		b.Kind, b.Name, b.Body = Media, t.Find(c, "contentType"), t.Find(c, "url")
@@ -311,11 +311,11 @@ var fileKinds = map[string]BlockKind{"image": Image, "document": Document, "vide
 
 // toolResult reads what Strands writes below "toolResult".
 func (b *Block) toolResult(t *jsontape.Tape, c Node) {
-	b.Kind, b.ID, b.Body, b.Status = ToolResult, t.Find(c, "toolUseId"), t.Find(c, "content"), status(t, t.Find(c, "status"))
+	b.Kind, b.ID, b.Body, b.Status = ToolResult, t.Find(c, "toolUseId"), t.Find(c, "content"), readStatus(t, t.Find(c, "status"))
 }
 
-// status reads how a tool ended, in the words of Strands and of LangChain.
-func status(t *jsontape.Tape, n Node) Status {
+// readStatus reads how a tool ended, in the words of Strands and of LangChain.
+func readStatus(t *jsontape.Tape, n Node) Status {
 	switch {
 	case isText(t, n, "success"):
 		return OK

@@ -56,7 +56,7 @@ func (c *Conversation) Troubles() (list []Trouble) {
 		if c.messages[m].Held {
 			break
 		}
-		if now := c.utterance(m); now.Role != System {
+		if now := c.describeMessage(m); now.Role != System {
 			if code := now.Disorder(before); code != "" {
 				list = append(list, Trouble{Code: code, Message: m, Block: -1})
 			}
@@ -109,7 +109,7 @@ func (c *Conversation) batchEnds() []int {
 		switch role := c.messages[m].Role; {
 		case role == Assistant && c.inPieces(m):
 			ends[m], results = answers, m
-		case role == Tool || role != Assistant && c.has(m, ToolResult):
+		case role == Tool || role != Assistant && c.hasKind(m, ToolResult):
 			answers = results
 		case role != System:
 			results, answers = m, m

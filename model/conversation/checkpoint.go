@@ -126,7 +126,7 @@ func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 func (c *Conversation) storedCheckpoint() (node Node, others int) {
 	node = jsontape.None
 	depth := 0
-	search(c.tape, c.list, searchDepth, func(n Node) bool {
+	searchLevels(c.tape, c.list, searchDepth, func(n Node) bool {
 		if !isCheckpoint(c.tape, n) {
 			return true
 		}

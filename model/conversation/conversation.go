@@ -85,12 +85,12 @@ func Decode(t *jsontape.Tape) *Conversation {
 	c.noteState()
 	if c.list >= 0 {
 		for n := t.First(c.list); n >= 0; n = t.Next(n) {
-			c.message(n)
+			c.readMessage(n)
 		}
 	}
 	c.readPause()
 	c.readRun()
-	c.pair()
+	c.pairTools()
 	return c
 }
 
@@ -151,7 +151,7 @@ func (c *Conversation) RoleText(m int) string {
 	if c.messages[m].speaker != 0 {
 		return c.speakerText(&c.messages[m])
 	}
-	at := unwrap(c.tape, c.messages[m].Node)
+	at := unwrapMessage(c.tape, c.messages[m].Node)
 	n := c.tape.Find(at, "role")
 	if n < 0 && partsOf(c.tape, c.tape.Find(at, "content")) >= 0 {
 		n = c.tape.Find(at, "author")

@@ -11,9 +11,9 @@ type fields struct {
 	traits                                     traits
 }
 
-// key returns the key of a member without its quotes. The keys that are looked
+// keyOf returns the key of a member without its quotes. The keys that are looked
 // for here are never written with escapes.
-func key(t *jsontape.Tape, n Node) []byte {
+func keyOf(t *jsontape.Tape, n Node) []byte {
 	quoted := t.RawKey(n)
 	return quoted[1 : len(quoted)-1]
 }
@@ -25,7 +25,7 @@ func readFields(t *jsontape.Tape, n Node) fields {
 		return f
 	}
 	for c := t.First(n); c >= 0; c = t.Next(c) {
-		switch string(key(t, c)) {
+		switch string(keyOf(t, c)) {
 		case "role":
 			f.role = c
 		case "type":
@@ -67,46 +67,46 @@ func readFields(t *jsontape.Tape, n Node) fields {
 	return f
 }
 
-// message reads one element of the list.
-func (c *Conversation) message(n Node) {
+// readMessage reads one element of the list.
+func (c *Conversation) readMessage(n Node) {
 	t := c.tape
 	m, f := n, readFields(t, n)
 	redacted := t.Kind(f.redacted) == jsontape.Object
-	switch { // as unwrap does
+	switch { // as unwrapMessage does
 	case redacted:
 		m, f = f.redacted, readFields(t, f.redacted)
 	case f.role < 0 && t.Kind(f.wrapped) == jsontape.Object:
 		role, outer := className(t, n), f.traits
 		m, f = f.wrapped, readFields(t, f.wrapped)
 		f.role, f.traits = max(f.role, role), f.traits|outer
-	case f.role < 0 && c.item(n, f.kind):
+	case f.role < 0 && c.readItem(n, f.kind):
 		return
 	}
 	f.readParts(t)
-	c.begin(Message{Node: n, Role: c.role(f.role), Redacted: redacted})
+	c.beginMessage(Message{Node: n, Role: c.readRole(f.role), Redacted: redacted})
 	c.traits |= f.traits
 	switch {
 	case f.callID >= 0:
 		b := newBlock(m)
-		b.Kind, b.ID, b.Name, b.Body, b.Status = ToolResult, f.callID, f.name, f.content, status(t, f.status)
-		c.add(b)
+		b.Kind, b.ID, b.Name, b.Body, b.Status = ToolResult, f.callID, f.name, f.content, readStatus(t, f.status)
+		c.addBlock(b)
 		c.traits |= traitOpenAI
 	case f.parts >= 0:
-		c.parts(f.parts)
+		c.readParts(f.parts)
 	case t.Kind(f.content) == jsontape.Array:
 		for n := t.First(f.content); n >= 0; n = t.Next(n) {
 			if b, ok := decodeTyped(t, n); ok && b.Kind == ToolCall && f.traits&traitLangChain != 0 {
 				continue // which LangChain has in tool_calls too
 			}
-			c.content(n)
+			c.readContent(n)
 		}
 	case t.Kind(f.content) == jsontape.String:
 		if !(len(t.Raw(f.content)) == len(`""`) && f.calls >= 0) {
-			c.add(value(t, f.content))
+			c.addBlock(readValue(t, f.content))
 		}
 		c.traits |= traitOpenAI
 	case f.content >= 0 && t.Kind(f.content) != jsontape.Null:
-		c.content(f.content)
+		c.readContent(f.content)
 	}
 	if t.Kind(f.calls) == jsontape.Array {
 		c.traits |= traitOpenAI
@@ -115,23 +115,23 @@ func (c *Conversation) message(n Node) {
 		}
 	}
 	if last := &c.messages[len(c.messages)-1]; last.first == last.end && (f.role < 0 || f.content < 0 && f.calls < 0) {
-		c.add(newBlock(m))
+		c.addBlock(newBlock(m))
 	}
 }
 
-// begin starts a message, and add gives it its blocks.
-func (c *Conversation) begin(m Message) {
+// beginMessage starts a message, and add gives it its blocks.
+func (c *Conversation) beginMessage(m Message) {
 	m.first = int32(len(c.blocks))
 	m.end = m.first
 	c.messages = append(c.messages, m)
 }
 
-func (c *Conversation) add(b Block) {
+func (c *Conversation) addBlock(b Block) {
 	c.blocks = append(c.blocks, b)
 	c.messages[len(c.messages)-1].end = int32(len(c.blocks))
 }
 
-func (c *Conversation) role(n Node) Role {
+func (c *Conversation) readRole(n Node) Role {
 	switch t := c.tape; {
 	case isText(t, n, "user"), isText(t, n, "human"), isText(t, n, "HumanMessage"):
 		return User
@@ -148,11 +148,11 @@ func (c *Conversation) role(n Node) Role {
 	return UnknownRole
 }
 
-// content reads one element of a content list.
-func (c *Conversation) content(n Node) {
+// readContent reads one element of a content list.
+func (c *Conversation) readContent(n Node) {
 	for b, marks := range blocksOf(c.tape, n) {
 		c.traits |= marks
-		c.add(b)
+		c.addBlock(b)
 	}
 }
 
@@ -165,12 +165,12 @@ func (c *Conversation) functionCall(n Node) {
 	} else if args := t.Find(n, "args"); args >= 0 { // LangChain's
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(n, "name"), args
 	}
-	c.add(b)
+	c.addBlock(b)
 }
 
-// pair joins tool calls with their results: by id, or without an id (a ref is optional in Genkit) by name
+// pairTools joins tool calls with their results: by id, or without an id (a ref is optional in Genkit) by name
 // with the oldest waiting call. The first result of a call counts; a second one has no pair.
-func (c *Conversation) pair() {
+func (c *Conversation) pairTools() {
 	byID, byName := make(map[string]int32), make(map[string][]int32) // by name those that wait, without an id
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -185,20 +185,20 @@ func (c *Conversation) pair() {
 			switch {
 			case !ok:
 			case c.blocks[call].Pair < 0:
-				c.join(call, int32(i))
+				c.joinPair(call, int32(i))
 			default:
 				b.Repeated = c.tape.Kind(b.ID) != jsontape.Null
 			}
 		case b.Kind == ToolResult && b.Name >= 0:
 			name := string(c.tape.Raw(b.Name))
 			if calls := byName[name]; len(calls) > 0 {
-				c.join(calls[0], int32(i))
+				c.joinPair(calls[0], int32(i))
 				byName[name] = calls[1:]
 			}
 		}
 	}
 }
 
-func (c *Conversation) join(call, result int32) {
+func (c *Conversation) joinPair(call, result int32) {
 	c.blocks[call].Pair, c.blocks[result].Pair = result, call
 }

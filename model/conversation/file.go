@@ -55,7 +55,7 @@ func (c *Conversation) Label(b *Block) string {
 		label = append(label, ' ')
 		return string(AppendSize(label, size))
 	}
-	word(c.address(b))
+	word(c.fileAddress(b))
 	return string(label)
 }
 
@@ -66,7 +66,7 @@ func (c *Conversation) Bytes(b *Block) int64 {
 	if b.Kind == Context {
 		return int64(len(c.tape.Text(b.Body)))
 	}
-	raw := c.base64(b)
+	raw := c.base64Of(b)
 	if raw == nil {
 		return -1
 	}
@@ -79,10 +79,10 @@ func (c *Conversation) IsEncrypted(b *Block) bool {
 	return b.Kind == Reasoning && b.Body >= 0 && (c.tape.Key(b.Body) == "redactedContent" || c.tape.Key(b.Body) == "encrypted_content")
 }
 
-// base64 returns the base64 text of a file, or nil. Strands for Python marks its
+// base64Of returns the base64 text of a file, or nil. Strands for Python marks its
 // bytes ({"__bytes_encoded__": true, "data": …}, session.py), the TypeScript
 // SDK writes them bare, Genkit and OpenAI use data URLs, Gemini inline data.
-func (c *Conversation) base64(b *Block) []byte {
+func (c *Conversation) base64Of(b *Block) []byte {
 	t, n := c.tape, b.Body
 	if inner := t.Find(n, "bytes"); inner >= 0 {
 		n = inner
@@ -116,7 +116,7 @@ var inBase64 = map[string]bool{"data": true, "base64": true, "blob": true, "file
 // pictureLabel returns the label of a file that the state holds and whose type is known, such as
 // "image/png 1×1, 68 B"; "" of another.
 func (c *Conversation) pictureLabel(b *Block) string {
-	raw, is := c.base64(b), ""
+	raw, is := c.base64Of(b), ""
 	if raw == nil { // an address tells where it is
 		return ""
 	}
@@ -229,9 +229,9 @@ func dataOf(raw []byte) []byte {
 	return raw[i+len(separator):]
 }
 
-// address returns the string that says where a file is that the state does not
+// fileAddress returns the string that says where a file is that the state does not
 // hold, or None.
-func (c *Conversation) address(b *Block) Node {
+func (c *Conversation) fileAddress(b *Block) Node {
 	t := c.tape
 	switch b.Kind {
 	case Image, Document, Video, Audio, Media:

@@ -22,7 +22,7 @@ func (c *Conversation) Foreign() Node {
 		return found
 	}
 	t := c.tape
-	search(t, t.Lookup("custom"), searchDepth+1, func(n Node) bool {
+	searchLevels(t, t.Lookup("custom"), searchDepth+1, func(n Node) bool {
 		if t.Kind(n) != jsontape.Array || t.Kind(t.First(n)) != jsontape.Object {
 			return true
 		}

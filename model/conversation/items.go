@@ -35,9 +35,9 @@ func isItem(t *jsontape.Tape, n Node) bool {
 	return itemType(t, n, t.Find(n, "type")) != "" && t.Find(n, "role") < 0
 }
 
-// item reads an item without a role, and reports whether n is one. A tool of OpenAI's own
+// readItem reads an item without a role, and reports whether n is one. A tool of OpenAI's own
 // has no call id, and its result with it.
-func (c *Conversation) item(n, kind Node) bool {
+func (c *Conversation) readItem(n, kind Node) bool {
 	t, name := c.tape, itemType(c.tape, n, kind)
 	if name == "" {
 		return false
@@ -48,8 +48,8 @@ func (c *Conversation) item(n, kind Node) bool {
 	role := Assistant
 	switch {
 	case name == "reasoning":
-		c.begin(Message{Node: n, Role: Assistant})
-		c.reasoning(n)
+		c.beginMessage(Message{Node: n, Role: Assistant})
+		c.addReasoning(n)
 		return true
 	case strings.HasSuffix(name, "_call_output"):
 		role = Tool
@@ -61,25 +61,25 @@ func (c *Conversation) item(n, kind Node) bool {
 		}
 		b.Body = max(t.Find(n, "arguments"), t.Find(n, "input"), t.Find(n, "action"))
 	}
-	c.begin(Message{Node: n, Role: role})
-	c.add(b)
+	c.beginMessage(Message{Node: n, Role: role})
+	c.addBlock(b)
 	return true
 }
 
-// reasoning adds what a model thought: the summaries of it, or what is encrypted.
-func (c *Conversation) reasoning(n Node) {
+// addReasoning adds what a model thought: the summaries of it, or what is encrypted.
+func (c *Conversation) addReasoning(n Node) {
 	t := c.tape
 	b := newBlock(n)
 	b.Kind = Reasoning
 	list := t.Find(n, "summary")
 	if t.Kind(list) != jsontape.Array || t.First(list) < 0 {
 		b.Body = t.Find(n, "encrypted_content")
-		c.add(b)
+		c.addBlock(b)
 		return
 	}
 	for part := t.First(list); part >= 0; part = t.Next(part) {
 		b.Body = t.Find(part, "text")
-		c.add(b)
+		c.addBlock(b)
 	}
 }
 
@@ -111,10 +111,10 @@ func (f *fields) readParts(t *jsontape.Tape) {
 	}
 }
 
-// parts reads the parts of a message.
-func (c *Conversation) parts(list Node) {
+// readParts reads the parts of a message.
+func (c *Conversation) readParts(list Node) {
 	for n := c.tape.First(list); n >= 0; n = c.tape.Next(n) {
-		c.content(n)
+		c.readContent(n)
 	}
 }
 
@@ -127,8 +127,8 @@ func (b *Block) functionResponse(t *jsontape.Tape, c Node) {
 	}
 }
 
-// invocation reads a part of Mastra's that calls a tool, and its result where it has one.
-func invocation(t *jsontape.Tape, n Node) (call, result Block, ok bool) {
+// readInvocation reads a part of Mastra's that calls a tool, and its result where it has one.
+func readInvocation(t *jsontape.Tape, n Node) (call, result Block, ok bool) {
 	call, result = newBlock(n), newBlock(n)
 	of := t.Find(n, "toolInvocation")
 	if t.Kind(of) != jsontape.Object {

@@ -24,14 +24,14 @@ func findMessages(t *jsontape.Tape) (list Node, ended bool) {
 			return n, false
 		}
 	}
-	if n := deepest(t); n >= 0 {
+	if n := deepestMessages(t); n >= 0 {
 		return n, false
 	}
 	if n, ended := ofCrew(t); n >= 0 {
 		return n, ended
 	}
 	found := jsontape.None
-	search(t, jsontape.None, searchDepth, func(n Node) bool {
+	searchLevels(t, jsontape.None, searchDepth, func(n Node) bool {
 		if isMessageList(t, n, false) {
 			found = n
 		}
@@ -40,9 +40,9 @@ func findMessages(t *jsontape.Tape) (list Node, ended bool) {
 	return found, false
 }
 
-// deepest returns the messages of a workflow of Microsoft's Agent Framework: those of the agent that
+// deepestMessages returns the messages of a workflow of Microsoft's Agent Framework: those of the agent that
 // has the most, for it was handed what the others said. None for any other state.
-func deepest(t *jsontape.Tape) Node {
+func deepestMessages(t *jsontape.Tape) Node {
 	found, most := jsontape.None, 0
 	if agents := t.Lookup("state", "_executor_state"); t.Kind(agents) == jsontape.Object {
 		for a := t.First(agents); a >= 0; a = t.Next(a) {
@@ -93,10 +93,10 @@ func ofCrew(t *jsontape.Tape) (list Node, ended bool) {
 	return list, ended
 }
 
-// search visits the root and what is below it, objects and arrays alike, level
+// searchLevels visits the root and what is below it, objects and arrays alike, level
 // by level, until visit gives false or a bound is reached. It does not look
 // into skip, nor deeper than depth.
-func search(t *jsontape.Tape, skip Node, depth int, visit func(Node) bool) {
+func searchLevels(t *jsontape.Tape, skip Node, depth int, visit func(Node) bool) {
 	level, seen := []Node{0}, 0
 	for range depth {
 		var below []Node
@@ -125,7 +125,7 @@ func isMessageList(t *jsontape.Tape, n Node, named bool) bool {
 	if first < 0 {
 		return named
 	}
-	return isMessage(t, first) || isMessage(t, unwrap(t, first))
+	return isMessage(t, first) || isMessage(t, unwrapMessage(t, first))
 }
 
 // isMessage reports whether n is an object that says who speaks and has
@@ -169,10 +169,10 @@ func className(t *jsontape.Tape, n Node) Node {
 	return class
 }
 
-// unwrap returns the message inside the wrapper that Strands for Python writes
+// unwrapMessage returns the message inside the wrapper that Strands for Python writes
 // around one in a file ("redact_message" stands for "message" when it is not
 // null), and n itself for anything else.
-func unwrap(t *jsontape.Tape, n Node) Node {
+func unwrapMessage(t *jsontape.Tape, n Node) Node {
 	if redacted := t.Find(n, "redact_message"); t.Kind(redacted) == jsontape.Object {
 		return redacted
 	}

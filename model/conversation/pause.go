@@ -63,7 +63,7 @@ func (c *Conversation) readHeld(holder Node, messages, results []string) {
 	t := c.tape
 	for _, key := range messages {
 		if m := t.Find(holder, key); t.Kind(m) == jsontape.Object && !c.endsWith(m) {
-			c.message(m)
+			c.readMessage(m)
 			c.messages[len(c.messages)-1].Held = true
 			c.pause.held = true
 		}
@@ -73,7 +73,7 @@ func (c *Conversation) readHeld(holder Node, messages, results []string) {
 		if n < 0 || t.First(n) < 0 {
 			continue
 		}
-		c.begin(Message{Node: n, Role: User, Held: true})
+		c.beginMessage(Message{Node: n, Role: User, Held: true})
 		for r := t.First(n); r >= 0; r = t.Next(r) {
 			c.heldResult(r)
 		}
@@ -85,10 +85,10 @@ func (c *Conversation) heldResult(r Node) {
 	if c.tape.Kind(c.tape.Find(r, "toolUseId")) == jsontape.String {
 		b := newBlock(r)
 		b.toolResult(c.tape, r)
-		c.add(b)
+		c.addBlock(b)
 		return
 	}
-	c.content(r)
+	c.readContent(r)
 }
 
 // endsWith reports whether the last message of the list asks for the same
@@ -106,7 +106,7 @@ func (c *Conversation) endsWith(m Node) bool {
 		return ""
 	}
 	held := Conversation{tape: c.tape}
-	held.message(m)
+	held.readMessage(m)
 	id := first(held.blocks)
 	return id != "" && id == first(c.Blocks(len(c.messages)-1))
 }

@@ -46,11 +46,11 @@ func (c *Conversation) Position() Position {
 	case last < 0:
 		return Empty
 	case c.messages[last].Role == Assistant:
-		if c.has(last, ToolCall) && !c.isAnswered(last) {
+		if c.hasKind(last, ToolCall) && !c.isAnswered(last) {
 			return AfterModel
 		}
 		return TurnEnd
-	case c.messages[last].Role == Tool || c.has(last, ToolResult):
+	case c.messages[last].Role == Tool || c.hasKind(last, ToolResult):
 		return AfterTools
 	}
 	return UserInput
@@ -62,8 +62,8 @@ func (c *Conversation) Position() Position {
 // user brings something else than tool results.
 func (c *Conversation) Cycle() int {
 	cycle := -1
-	for m := range c.turn() {
-		if c.asks(m) && (m == 0 || !c.asks(m-1)) {
+	for m := range c.currentTurn() {
+		if c.asksTools(m) && (m == 0 || !c.asksTools(m-1)) {
 			cycle++
 		}
 	}
@@ -82,21 +82,21 @@ func (c *Conversation) isAnswered(m int) bool {
 	return true
 }
 
-// asks reports whether the model calls tools in message m. Of OpenAI's items each call
+// asksTools reports whether the model calls tools in message m. Of OpenAI's items each call
 // is a message, so that several follow each other.
-func (c *Conversation) asks(m int) bool {
-	return c.messages[m].Role == Assistant && c.has(m, ToolCall)
+func (c *Conversation) asksTools(m int) bool {
+	return c.messages[m].Role == Assistant && c.hasKind(m, ToolCall)
 }
 
 // Calls returns the tool calls of the last cycle of the current turn, as numbers
 // for [Conversation.Block], in the order in which the model asked for them.
 func (c *Conversation) Calls() []int {
-	for m := range c.turn() {
-		if !c.asks(m) {
+	for m := range c.currentTurn() {
+		if !c.asksTools(m) {
 			continue
 		}
 		first := m
-		for first > 0 && c.asks(first-1) {
+		for first > 0 && c.asksTools(first-1) {
 			first--
 		}
 		var calls []int
@@ -122,8 +122,8 @@ func (c *Conversation) Pending() []int {
 	return pending
 }
 
-// turn returns the messages of the current turn, the last one first.
-func (c *Conversation) turn() func(yield func(int) bool) {
+// currentTurn returns the messages of the current turn, the last one first.
+func (c *Conversation) currentTurn() func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		if c.run.is {
 			return // the messages are of many conversations
@@ -137,10 +137,10 @@ func (c *Conversation) turn() func(yield func(int) bool) {
 }
 
 func (c *Conversation) opensTurn(m int) bool {
-	return c.messages[m].Role == User && !c.messages[m].Held && !c.has(m, ToolResult)
+	return c.messages[m].Role == User && !c.messages[m].Held && !c.hasKind(m, ToolResult)
 }
 
-func (c *Conversation) has(m int, kind BlockKind) bool {
+func (c *Conversation) hasKind(m int, kind BlockKind) bool {
 	for i := c.messages[m].first; i < c.messages[m].end; i++ {
 		if c.blocks[i].Kind == kind {
 			return true

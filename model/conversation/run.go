@@ -64,15 +64,15 @@ func (c *Conversation) readTask(n Node) {
 		if len(c.tape.Raw(n)) == len(`""`) {
 			return // nothing was asked yet
 		}
-		c.begin(Message{Node: n, Role: User})
-		c.add(value(c.tape, n))
+		c.beginMessage(Message{Node: n, Role: User})
+		c.addBlock(readValue(c.tape, n))
 	case jsontape.Array:
 		if n == c.list || c.tape.First(n) < 0 {
 			return
 		}
-		c.begin(Message{Node: n, Role: User})
+		c.beginMessage(Message{Node: n, Role: User})
 		for b := c.tape.First(n); b >= 0; b = c.tape.Next(b) {
-			c.content(b)
+			c.readContent(b)
 		}
 	}
 }
@@ -129,15 +129,15 @@ func (c *Conversation) pythonResult(n Node) {
 		inner := t.Find(n, "result")
 		switch kind := t.Find(inner, "type"); {
 		case isText(t, kind, "exception"):
-			c.begin(Message{Node: inner, speaker: n})
-			c.add(value(t, max(inner, t.Find(inner, "message"))))
+			c.beginMessage(Message{Node: inner, speaker: n})
+			c.addBlock(readValue(t, max(inner, t.Find(inner, "message"))))
 		case isText(t, kind, "multiagent_result"):
 			if nested := t.Find(inner, "results"); t.Kind(nested) == jsontape.Object && t.First(nested) >= 0 {
 				open = append(open, t.First(nested))
 			}
 		default:
 			if m := t.Find(inner, "message"); t.Kind(m) == jsontape.Object {
-				c.message(m)
+				c.readMessage(m)
 				c.messages[len(c.messages)-1].speaker = n
 			}
 		}
@@ -151,14 +151,14 @@ func (c *Conversation) typeScriptResult(n Node) {
 	if t.Kind(name) != jsontape.String {
 		return
 	}
-	c.begin(Message{Node: n, Role: Assistant, speaker: name})
+	c.beginMessage(Message{Node: n, Role: Assistant, speaker: name})
 	if content := t.Find(n, "content"); t.Kind(content) == jsontape.Array {
 		for b := t.First(content); b >= 0; b = t.Next(b) {
-			c.content(b)
+			c.readContent(b)
 		}
 	}
 	if failure := t.Find(n, "error"); t.Kind(failure) == jsontape.String {
-		c.add(value(t, failure))
+		c.addBlock(readValue(t, failure))
 	}
 	if m := len(c.messages) - 1; c.messages[m].first == c.messages[m].end {
 		c.messages = c.messages[:m] // it stopped to ask, and said nothing
@@ -225,7 +225,7 @@ func (c *Conversation) readOwn(messages, node Node) {
 		return
 	}
 	for m := c.tape.First(messages); m >= 0; m = c.tape.Next(m) {
-		c.message(m)
+		c.readMessage(m)
 		c.messages[len(c.messages)-1].speaker = node
 	}
 }

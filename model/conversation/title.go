@@ -58,7 +58,7 @@ const (
 // to the last messages, at some gigabytes a second, and decodes only those.
 func Title(state []byte, adds Span) (title string, failed bool) {
 	var t Tail
-	for list := range lists(state) {
+	for list := range messageLists(state) {
 		if t.addList(list) {
 			return t.Title(adds)
 		}
@@ -66,8 +66,8 @@ func Title(state []byte, adds Span) (title string, failed bool) {
 	return "", false
 }
 
-// lists returns the candidates for the message list of a state, each from its bracket on.
-func lists(state []byte) iter.Seq[[]byte] {
+// messageLists returns the candidates for the message list of a state, each from its bracket on.
+func messageLists(state []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, place := range usualPlaces {
 			list := state
@@ -110,8 +110,8 @@ func (t *Tail) addList(list []byte) bool {
 // len returns how many messages are kept.
 func (t *Tail) len() int { return min(t.n, turnMessages) }
 
-// at returns the message that stands so many before the last.
-func (t *Tail) at(before int) []byte { return t.last[(t.n-1-before)%turnMessages] }
+// messageAt returns the message that stands so many before the last.
+func (t *Tail) messageAt(before int) []byte { return t.last[(t.n-1-before)%turnMessages] }
 
 // Title returns the title of a state that ends with these messages, as the function
 // of that name does.
@@ -121,14 +121,14 @@ func (t *Tail) Title(adds Span) (title string, failed bool) {
 		return "", false
 	}
 	m := c.Len() - 1
-	tools := c.has(m, ToolCall) || c.has(m, ToolResult)
-	if c.has(m, ToolResult) { // its call may name the tool
+	tools := c.hasKind(m, ToolCall) || c.hasKind(m, ToolResult)
+	if c.hasKind(m, ToolResult) { // its call may name the tool
 		// What comes before may be damaged: then the last one is read without it.
-		if more := t.decode(callMessages); more != nil {
+		if more := t.decodeLast(callMessages); more != nil {
 			c, m = more, more.Len()-1
 		}
 	}
-	title, failed = c.title(m)
+	title, failed = c.messageTitle(m)
 	if adds == LastTurn || adds == LastStep && !tools {
 		if asked := t.lastPrompt(adds); asked != "" {
 			return asked, failed
@@ -142,18 +142,18 @@ func (t *Tail) Last() []byte {
 	if t.n == 0 {
 		return nil
 	}
-	return t.at(0)
+	return t.messageAt(0)
 }
 
 // Decode returns the last message alone, or nil if it cannot be read.
-func (t *Tail) Decode() *Conversation { return t.decode(1) }
+func (t *Tail) Decode() *Conversation { return t.decodeLast(1) }
 
-// decode returns up to n of the last messages, as many as are not too large.
-func (t *Tail) decode(n int) *Conversation {
+// decodeLast returns up to n of the last messages, as many as are not too large.
+func (t *Tail) decodeLast(n int) *Conversation {
 	var list [][]byte // the last one first
 	size := 0
 	for before := range min(n, t.len()) {
-		message := t.at(before)
+		message := t.messageAt(before)
 		if size += len(message) + 1; size > maxTail {
 			break
 		}
@@ -174,7 +174,7 @@ func (t *Tail) decode(n int) *Conversation {
 // lastPrompt returns the last words of the user, "" if the span has no such words.
 func (t *Tail) lastPrompt(adds Span) string {
 	for before := range t.len() {
-		words, answers := userWords(t.at(before))
+		words, answers := userWords(t.messageAt(before))
 		if words != "" || answers && adds == LastStep {
 			return words
 		}
@@ -191,15 +191,15 @@ func userWords(message []byte) (words string, answers bool) {
 	case role != nil && string(role) != `"user"`:
 		return "", false
 	}
-	c := one(message)
+	c := singleMessage(message)
 	if c == nil || c.messages[0].Role != User {
 		return "", false
 	}
-	return c.words(0, MaxTitle), c.has(0, ToolResult)
+	return c.messageWords(0, MaxTitle), c.hasKind(0, ToolResult)
 }
 
-// one returns the conversation of one message, or nil if it cannot be read.
-func one(message []byte) *Conversation {
+// singleMessage returns the conversation of one message, or nil if it cannot be read.
+func singleMessage(message []byte) *Conversation {
 	t := Tail{n: 1}
 	t.last[0] = message
 	return t.Decode()
@@ -214,7 +214,7 @@ const openingMessages = 16
 // messages itself. The line is untrusted.
 func Opening(state []byte) string {
 	var o Openings
-	for list := range lists(state) {
+	for list := range messageLists(state) {
 		seen := 0
 		for m, err := range jsontape.Members(list) {
 			if err != nil || seen == openingMessages || o.HasPrompt() {
@@ -224,7 +224,7 @@ func Opening(state []byte) string {
 			if role := jsontape.FindMember(m.Value, `"role"`); role != nil && string(role) != `"user"` {
 				continue
 			}
-			if c := one(m.Value); c != nil && c.messages[0].Role == User {
+			if c := singleMessage(m.Value); c != nil && c.messages[0].Role == User {
 				o.AddMessage(c, 0)
 			}
 		}
@@ -258,12 +258,12 @@ func (o *Openings) Add(words string, by Typed) {
 // AddMessage adds what message m says, if it is of the user or of the model and has no result of a tool.
 func (o *Openings) AddMessage(c *Conversation, m int) {
 	switch role := c.messages[m].Role; {
-	case c.has(m, ToolResult):
+	case c.hasKind(m, ToolResult):
 	case role == User:
 		_, by, _ := c.typedText(m)
-		o.Add(c.words(m, MaxTitle), by)
+		o.Add(c.messageWords(m, MaxTitle), by)
 	case role == Assistant:
-		o.Answer(c.words(m, MaxTitle))
+		o.Answer(c.messageWords(m, MaxTitle))
 	}
 }
 
@@ -277,8 +277,8 @@ func (o *Openings) HasPrompt() bool { return o.asked != "" }
 // first answer, else the text that the program wrote for the user, or "".
 func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wrapped) }
 
-// title returns the title of message m alone.
-func (c *Conversation) title(m int) (title string, failed bool) {
+// messageTitle returns the title of message m alone.
+func (c *Conversation) messageTitle(m int) (title string, failed bool) {
 	var calls, results []string
 	blocks := c.Blocks(m)
 	for i := range blocks {
@@ -287,23 +287,23 @@ func (c *Conversation) title(m int) (title string, failed bool) {
 			calls = append(calls, OneLine(c.ToolName(b)))
 		case ToolResult:
 			failed = failed || b.Status == Failed
-			results = append(results, Outcome(OneLine(c.ToolName(b)), b.Status.String(), c.failure(b)))
+			results = append(results, Outcome(OneLine(c.ToolName(b)), b.Status.String(), c.failureText(b)))
 		}
 	}
 	switch {
 	case len(calls) > 0:
-		return Calls(c.words(m, maxPart), List(calls, itself)), false
+		return Calls(c.messageWords(m, maxPart), List(calls, itself)), false
 	case len(results) > 0:
 		return List(results, itself), failed
 	}
-	return c.words(m, MaxTitle), false
+	return c.messageWords(m, MaxTitle), false
 }
 
 func itself(text string) string { return text }
 
-// words returns the beginning of the text of message m, without tool calls and results, on one line of up
+// messageWords returns the beginning of the text of message m, without tool calls and results, on one line of up
 // to limit bytes.
-func (c *Conversation) words(m, limit int) string {
+func (c *Conversation) messageWords(m, limit int) string {
 	if c.messages[m].Role == User {
 		if said, by, around := c.typedText(m); around && by != Wrapped {
 			return Cut(said, limit)
@@ -353,8 +353,8 @@ func (c *Conversation) typedText(m int) (words string, by Typed, around bool) {
 	return Cut(OneLine(Cut(words, 4*MaxTitle)), MaxTitle), by, first >= 0 && len(words) != first
 }
 
-// failure returns the beginning of the first text of a tool that failed, "" if it did not fail.
-func (c *Conversation) failure(b *Block) string {
+// failureText returns the beginning of the first text of a tool that failed, "" if it did not fail.
+func (c *Conversation) failureText(b *Block) string {
 	if b.Status != Failed {
 		return ""
 	}

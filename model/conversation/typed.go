@@ -130,7 +130,7 @@ func WordsTyped(text string) (words string, by Typed) {
 			text = rest
 			continue
 		}
-		name, inside, rest, closed := block(text)
+		name, inside, rest, closed := taggedBlock(text)
 		is := kindOf(name)
 		if is == 0 || is == shell || passed == mostBlocks {
 			break
@@ -165,7 +165,7 @@ func WordsTyped(text string) (words string, by Typed) {
 		}
 		return strings.TrimSpace(slash + " " + args), by
 	}
-	if name, inside, _, _ := block(text); blocks[name] == shell {
+	if name, inside, _, _ := taggedBlock(text); blocks[name] == shell {
 		return "!" + strings.TrimSpace(inside), Setting
 	}
 	for _, note := range notes {
@@ -188,7 +188,7 @@ func WordsTyped(text string) (words string, by Typed) {
 func endOfWords(text string) int {
 	at := 0
 	for line := range strings.Lines(text) {
-		if name, _, _, _ := block(line); at > 0 && kindOf(name) == aside || strings.HasPrefix(line, behind) {
+		if name, _, _, _ := taggedBlock(line); at > 0 && kindOf(name) == aside || strings.HasPrefix(line, behind) {
 			return at
 		}
 		at += len(line)
@@ -219,9 +219,9 @@ func FirstTyped(texts iter.Seq[string]) (words string, by Typed) {
 	return words, by
 }
 
-// block returns the block that a text begins with: the name of its tag, what is inside, and what follows;
+// taggedBlock returns the block that a text begins with: the name of its tag, what is inside, and what follows;
 // "" if the text does not begin with a block. closed reports whether the end is in the text.
-func block(text string) (name, inside, rest string, closed bool) {
+func taggedBlock(text string) (name, inside, rest string, closed bool) {
 	if !strings.HasPrefix(text, "<") {
 		return "", "", "", false
 	}

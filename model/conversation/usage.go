@@ -55,12 +55,12 @@ var (
 
 // UsageOf returns the cost that a message states. n is an element of a list of messages.
 func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
-	n = unwrap(t, n)
+	n = unwrapMessage(t, n)
 	if name := lookUp(t, n, modelPlaces); t.Kind(name) == jsontape.String {
 		u.Model = string(t.AppendText(nil, name, maxName))
 	}
-	u.Milliseconds, _ = number(t, n, latencyPlaces)
-	u.Cost, u.Priced = number(t, n, costPlaces)
+	u.Milliseconds, _ = readNumber(t, n, latencyPlaces)
+	u.Cost, u.Priced = readNumber(t, n, costPlaces)
 	counts := jsontape.None
 	for _, keys := range usagePlaces {
 		if at := lookUp(t, n, [][]string{keys}); t.Kind(at) == jsontape.Object {
@@ -69,22 +69,22 @@ func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
 		}
 	}
 	var in, out bool
-	u.Input, in = number(t, counts, inputKeys)
-	u.Output, out = number(t, counts, outputKeys)
+	u.Input, in = readNumber(t, counts, inputKeys)
+	u.Output, out = readNumber(t, counts, outputKeys)
 	if !in && !out {
 		return u
 	}
 	u.Counted = true
-	thought, _ := number(t, counts, thoughtKeys) // Gemini counts them beside the output
+	thought, _ := readNumber(t, counts, thoughtKeys) // Gemini counts them beside the output
 	u.Output += thought
-	total, _ := number(t, counts, totalKeys)
+	total, _ := readNumber(t, counts, totalKeys)
 	var within bool
-	if u.CacheRead, within = number(t, counts, withinReads); within {
-		u.CacheWrite, _ = number(t, counts, withinWrites)
+	if u.CacheRead, within = readNumber(t, counts, withinReads); within {
+		u.CacheWrite, _ = readNumber(t, counts, withinWrites)
 		return u
 	}
-	u.CacheRead, _ = number(t, counts, besideReads)
-	u.CacheWrite, _ = number(t, counts, besideWrites)
+	u.CacheRead, _ = readNumber(t, counts, besideReads)
+	u.CacheWrite, _ = readNumber(t, counts, besideWrites)
 	return u.Within(total)
 }
 
@@ -112,8 +112,8 @@ func lookUp(t *jsontape.Tape, n Node, places [][]string) Node {
 	return jsontape.None
 }
 
-// number returns the count at the first of some places that has one. A count is not negative.
-func number(t *jsontape.Tape, n Node, places [][]string) (float64, bool) {
+// readNumber returns the count at the first of some places that has one. A count is not negative.
+func readNumber(t *jsontape.Tape, n Node, places [][]string) (float64, bool) {
 	for _, keys := range places {
 		if v, ok := t.Float(lookUp(t, n, [][]string{keys})); ok && v >= 0 {
 			return v, true

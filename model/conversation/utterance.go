@@ -13,11 +13,11 @@ type Utterance struct {
 	Pieces bool
 }
 
-// utterance describes message m.
-func (c *Conversation) utterance(m int) Utterance {
+// describeMessage describes message m.
+func (c *Conversation) describeMessage(m int) Utterance {
 	v := &c.messages[m]
 	return Utterance{
-		Role: v.Role, Calls: c.has(m, ToolCall), Answers: c.has(m, ToolResult), Pieces: v.Role == UnknownRole || c.inPieces(m),
+		Role: v.Role, Calls: c.hasKind(m, ToolCall), Answers: c.hasKind(m, ToolResult), Pieces: v.Role == UnknownRole || c.inPieces(m),
 		Ends: v.end > v.first && c.blocks[v.end-1].Kind == ToolResult,
 	}
 }

@@ -29,8 +29,8 @@ func (p Provider) String() string { return providerNames[p] }
 // everyone are the providers for which most frameworks have a client.
 var everyone = []Provider{OpenAIChat, OpenAIResponses, Anthropic, GeminiAPI, Bedrock, Mistral}
 
-// except returns the providers of everyone without some.
-func except(without ...Provider) []Provider {
+// allExcept returns the providers of everyone without some.
+func allExcept(without ...Provider) []Provider {
 	return slices.DeleteFunc(slices.Clone(everyone), func(p Provider) bool { return slices.Contains(without, p) })
 }
 
@@ -134,15 +134,15 @@ func asItIs(source string, to ...Provider) []practice {
 	}
 }
 
-// without returns a list of practices without those with some troubles.
-func without(list []practice, codes ...string) []practice {
+// withoutTroubles returns a list of practices without those with some troubles.
+func withoutTroubles(list []practice, codes ...string) []practice {
 	return slices.DeleteFunc(list, func(p practice) bool { return slices.Contains(codes, p.code) })
 }
 
-// but replaces the practices of a list that have the codes of others by these.
-func but(list []practice, others ...practice) []practice {
+// replacePractices replaces the practices of a list that have the codes of others by these.
+func replacePractices(list []practice, others ...practice) []practice {
 	for _, p := range others {
-		list = without(list, p.code)
+		list = withoutTroubles(list, p.code)
 	}
 	return append(list, others...)
 }
@@ -150,7 +150,7 @@ func but(list []practice, others ...practice) []practice {
 // ofAProgram returns the practices of kinds that many programs write: one may send the messages as they are.
 // What only some models refuse is not told there.
 func ofAProgram() []practice {
-	list := without(asItIs("hindcast/agent: a program is handed the state that it left", OpenAIChat, OpenAIResponses, Anthropic, GeminiAPI, Bedrock),
+	list := withoutTroubles(asItIs("hindcast/agent: a program is handed the state that it left", OpenAIChat, OpenAIResponses, Anthropic, GeminiAPI, Bedrock),
 		RoleOrder, ModelFirst, MisplacedCall, UserAfterResult)
 	for i := range list {
 		list[i].does = "a program that goes on from it " + list[i].does
@@ -161,19 +161,19 @@ func ofAProgram() []practice {
 // practices maps the name of a kind of store to the practices of its framework. A trouble without one is
 // not told there: a blank message that a framework leaves out, for one, loses nothing.
 var practices = map[string][]practice{
-	"langgraph": but(asItIs("langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24", everyone...),
+	"langgraph": replacePractices(asItIs("langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24", everyone...),
 		practice{code: UnansweredCall, severity: model.Loses, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
 			does: "create_react_agent raises a ValueError at every further run; create_agent sends it as it is",
 			mend: `graph.update_state(CONFIG, {"messages": [ToolMessage("…", tool_call_id=%s)]}) adds the result, where CONFIG names the checkpoint of the call`},
-		practice{code: LateResult, to: except(GeminiAPI), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3 moves it",
+		practice{code: LateResult, to: allExcept(GeminiAPI), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3 moves it",
 			does: inOrder},
-		practice{code: OrphanResult, to: except(GeminiAPI), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3 leaves it out",
+		practice{code: OrphanResult, to: allExcept(GeminiAPI), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3 leaves it out",
 			does: "sends the result without its call"},
-		practice{code: RoleOrder, to: except(Bedrock), source: "langchain_aws.chat_models.bedrock_converse._messages_to_bedrock 1.9.1 merges them",
+		practice{code: RoleOrder, to: allExcept(Bedrock), source: "langchain_aws.chat_models.bedrock_converse._messages_to_bedrock 1.9.1 merges them",
 			does: inOrder},
-		practice{code: MisplacedCall, to: except(Bedrock), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3",
+		practice{code: MisplacedCall, to: allExcept(Bedrock), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3",
 			does: inOrder},
-		practice{code: UserAfterResult, to: except(Bedrock), source: "langchain_mistralai.chat_models._create_message_dicts 1.1.6",
+		practice{code: UserAfterResult, to: allExcept(Bedrock), source: "langchain_mistralai.chat_models._create_message_dicts 1.1.6",
 			does: inOrder},
 	),
 	"openai-agents": {
@@ -192,32 +192,32 @@ var practices = map[string][]practice{
 			does: "leaves the result out when it asks the model"},
 	},
 	// Several agents may have said the messages, and each has a way of its own to send those of others.
-	"agent-framework": without(asItIs("agent_framework._tools._remove_unanswered_approval_batches_from_model_input 1.23.0; agent_framework_bedrock._chat_client 1.0.0b261022", everyone...),
+	"agent-framework": withoutTroubles(asItIs("agent_framework._tools._remove_unanswered_approval_batches_from_model_input 1.23.0; agent_framework_bedrock._chat_client 1.0.0b261022", everyone...),
 		RoleOrder),
-	"crewai": but(asItIs("crewai.llms.providers._format_messages_for_*, a run of 1.15.30", everyone...),
-		practice{code: ModelFirst, to: except(Bedrock), source: "crewai.llms.providers.bedrock.completion._format_messages_for_converse 1.15.30",
+	"crewai": replacePractices(asItIs("crewai.llms.providers._format_messages_for_*, a run of 1.15.30", everyone...),
+		practice{code: ModelFirst, to: allExcept(Bedrock), source: "crewai.llms.providers.bedrock.completion._format_messages_for_converse 1.15.30",
 			does: "puts a prompt before the first answer"}),
-	"llamaindex": but(asItIs("llama_index.core.agent.workflow.FunctionAgent, a run of 0.14.25", everyone...),
-		practice{code: RoleOrder, to: except(Bedrock), source: "llama_index.llms.bedrock_converse.utils 0.15.5 merges them",
+	"llamaindex": replacePractices(asItIs("llama_index.core.agent.workflow.FunctionAgent, a run of 0.14.25", everyone...),
+		practice{code: RoleOrder, to: allExcept(Bedrock), source: "llama_index.llms.bedrock_converse.utils 0.15.5 merges them",
 			does: inOrder},
-		practice{code: MisplacedCall, to: except(GeminiAPI, Bedrock), source: "llama_index.llms.google_genai.utils.merge_neighboring_same_role_messages 0.11.3",
+		practice{code: MisplacedCall, to: allExcept(GeminiAPI, Bedrock), source: "llama_index.llms.google_genai.utils.merge_neighboring_same_role_messages 0.11.3",
 			does: inOrder},
-		practice{code: UserAfterResult, to: except(Bedrock), source: "llama_index.llms.mistralai.base.to_mistral_chatmessage 0.11.0",
+		practice{code: UserAfterResult, to: allExcept(Bedrock), source: "llama_index.llms.mistralai.base.to_mistral_chatmessage 0.11.0",
 			does: inOrder},
 	),
-	"genkit": but(asItIs("genkit.Generate, runs of Go 1.13.1 and JavaScript 1.42.0", OpenAIChat, Anthropic, GeminiAPI),
+	"genkit": replacePractices(asItIs("genkit.Generate, runs of Go 1.13.1 and JavaScript 1.42.0", OpenAIChat, Anthropic, GeminiAPI),
 		practice{code: EmptyContent, to: []Provider{OpenAIChat, Anthropic}, source: "plugins/googlegenai/gemini.go toGeminiContents 1.13.1 leaves it out", does: "sends the message as it is"}),
 	"mastra": {
 		{code: UnansweredCall, severity: model.Mended, source: "MessageList.get.all.aiV5.prompt, sanitizeV5UIMessages, a run of @mastra/core 1.71.0",
 			does: "leaves the call out when it asks the model"},
 		{code: DuplicateResult, to: everyone, source: "MessageList.get.all.aiV5.prompt, a run of @mastra/core 1.71.0", does: "sends the call twice, with both results"},
-		{code: EmptyContent, of: Assistant, to: except(GeminiAPI, Bedrock), source: "sanitizeV5UIMessages, a run of @mastra/core 1.71.0",
+		{code: EmptyContent, of: Assistant, to: allExcept(GeminiAPI, Bedrock), source: "sanitizeV5UIMessages, a run of @mastra/core 1.71.0",
 			does: "sends a blank text as it is, and leaves out a message without parts"},
-		{code: UserAfterResult, to: except(Bedrock), source: "MessageList.get.all.aiV5.prompt, a run of @mastra/core 1.71.0",
+		{code: UserAfterResult, to: allExcept(Bedrock), source: "MessageList.get.all.aiV5.prompt, a run of @mastra/core 1.71.0",
 			does: inOrder},
 	},
 	"strands":            strandsPython,
-	"strands-snapshots":  but(asItIs("strands.agent.agent.Agent.load_snapshot, runs of 1.62.0", everyone...), strandsPython...),
+	"strands-snapshots":  replacePractices(asItIs("strands.agent.agent.Agent.load_snapshot, runs of 1.62.0", everyone...), strandsPython...),
 	"strands-typescript": asItIs("@strands-agents/sdk models/bedrock _formatMessages, a run of 1.19.0", everyone...),
 	"claude-code": {
 		{code: UnansweredCall, severity: model.Mended, source: "ensureToolResultPairing of the program 2.1.332", does: "sends an error as the result of the call"},
@@ -247,7 +247,7 @@ var practices = map[string][]practice{
 		{code: OrphanResult, severity: model.Mended, source: "charmbracelet/crush internal/agent/agent.go filterOrphanedToolResults 37f36e9",
 			does: "leaves the result out when it asks the model"},
 		{code: DuplicateResult, to: everyone, source: "charmbracelet/crush internal/agent/agent.go filterOrphanedToolResults 37f36e9", does: "sends both results"},
-		{code: UserAfterResult, to: except(Bedrock), source: "charmbracelet/crush #279", does: inOrder},
+		{code: UserAfterResult, to: allExcept(Bedrock), source: "charmbracelet/crush #279", does: inOrder},
 	},
 	"gemini-cli": {
 		{code: UnansweredCall, severity: model.Mended, source: "pairToolsAndEnforceSignatures of the program 0.61.0", does: "sends an error as the result of the call"},
@@ -282,7 +282,7 @@ var strandsPython = []practice{
 	{code: ModelFirst, to: everyone, source: "strands.models.bedrock.BedrockModel._format_bedrock_messages, a run of 1.62.0; strands-agents/sdk-typescript #727",
 		does: inOrder},
 	{code: MisplacedCall, to: everyone, source: "strands.models.gemini.GeminiModel._format_request_content 1.62.0", does: inOrder},
-	{code: UserAfterResult, to: except(Bedrock), source: "strands.models.mistral.MistralModel._format_request_messages 1.62.0",
+	{code: UserAfterResult, to: allExcept(Bedrock), source: "strands.models.mistral.MistralModel._format_request_messages 1.62.0",
 		does: inOrder},
 }
 
@@ -336,7 +336,7 @@ func (c *Conversation) Fault(kind string, t Trouble) (f model.Fault, is bool) {
 	if !is || t.Open && !p.whole {
 		return f, false
 	}
-	f = model.Fault{Code: t.Code, Severity: severity, Path: c.tape.Pointer(c.messages[t.Message].Node), Meaning: c.meaning(t), Verdict: verdict}
+	f = model.Fault{Code: t.Code, Severity: severity, Path: c.tape.Pointer(c.messages[t.Message].Node), Meaning: c.describeTrouble(t), Verdict: verdict}
 	if p.mend != "" {
 		f.Verdict += "; " + fmt.Sprintf(p.mend, jsontape.AppendQuoted(nil, c.CallText(t)))
 	}
@@ -349,8 +349,8 @@ func (c *Conversation) Fault(kind string, t Trouble) (f model.Fault, is bool) {
 // Meaning describes the trouble of a code in a sentence, if it concerns no call.
 func Meaning(code string) string { return meanings[code] }
 
-// meaning describes the trouble in a sentence.
-func (c *Conversation) meaning(t Trouble) string {
+// describeTrouble describes the trouble in a sentence.
+func (c *Conversation) describeTrouble(t Trouble) string {
 	text := meanings[t.Code]
 	if !strings.Contains(text, "%s") {
 		return text

@@ -18,7 +18,7 @@ type Written struct{ list []byte }
 // Add adds a JSON value if it is a message, or a list of messages. Of the short forms a tuple in
 // a list alone tells that it is one.
 func (w *Written) Add(value []byte) {
-	w.add(value, func(item []byte) bool { return item[0] == '[' })
+	w.addMessages(value, func(item []byte) bool { return item[0] == '[' })
 }
 
 // AddMessages adds a JSON value from a place that holds messages alone, so that each short
@@ -27,11 +27,11 @@ func (w *Written) AddMessages(value []byte) {
 	if whole, _, _ := WrittenOut(value); whole != nil {
 		value = whole
 	}
-	w.add(value, func([]byte) bool { return true })
+	w.addMessages(value, func([]byte) bool { return true })
 }
 
-// add adds a message or a list of messages. short says which items of it may be short forms.
-func (w *Written) add(value []byte, short func(item []byte) bool) {
+// addMessages adds a message or a list of messages. short says which items of it may be short forms.
+func (w *Written) addMessages(value []byte, short func(item []byte) bool) {
 	if len(value) > 0 && value[0] == '{' {
 		value = slices.Concat([]byte("["), value, []byte("]"))
 	}
@@ -147,13 +147,13 @@ type Summary struct {
 func (w *Written) Summary() (s Summary) {
 	var titles []string
 	for message := range w.eachMessage {
-		c := one(message)
+		c := singleMessage(message)
 		if c == nil {
 			continue
 		}
 		m := c.Len() - 1
-		title, failed := c.title(m)
-		s.Failed, s.Calls = s.Failed || failed, s.Calls || c.has(m, ToolCall)
+		title, failed := c.messageTitle(m)
+		s.Failed, s.Calls = s.Failed || failed, s.Calls || c.hasKind(m, ToolCall)
 		if title != "" {
 			titles = append(titles, title)
 		}
@@ -176,7 +176,7 @@ func (w *Written) Opening() string {
 func (w *Written) endsInCalls() bool {
 	var t Tail
 	t.addList(slices.Concat([]byte("["), w.list[1:], []byte("]")))
-	c := t.decode(callMessages)
+	c := t.decodeLast(callMessages)
 	return c != nil && len(c.Pending()) > 0
 }
 
@@ -203,14 +203,14 @@ func (w *Written) Tokens() (counts []model.Number) {
 			{Key: "input", Value: usage.Input}, {Key: "output", Value: usage.Output}, {Key: "total", Value: usage.Total},
 			{Key: "cacheRead", Value: usage.Details.Read}, {Key: "cacheWrite", Value: usage.Details.Write},
 		} {
-			counts = count(counts, n)
+			counts = addCount(counts, n)
 		}
 	}
 	return counts
 }
 
-// count adds a number to the one of its key. One of 0 is not told.
-func count(counts []model.Number, n model.Number) []model.Number {
+// addCount adds a number to the one of its key. One of 0 is not told.
+func addCount(counts []model.Number, n model.Number) []model.Number {
 	i := slices.IndexFunc(counts, func(known model.Number) bool { return known.Key == n.Key })
 	switch {
 	case n.Value == 0:

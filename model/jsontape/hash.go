@@ -41,14 +41,14 @@ func (t *Tape) hashAll() {
 	t.hashes = make([]uint64, len(t.nodes))
 	var h hasher
 	for n := Node(len(t.nodes)) - 1; n >= 0; n-- {
-		t.hashes[n] = h.hash(t, n)
+		t.hashes[n] = h.hashNode(t, n)
 	}
 }
 
 // hasher has the room that hashing needs again and again.
 type hasher struct{ buf []byte }
 
-func (h *hasher) hash(t *Tape, n Node) uint64 {
+func (h *hasher) hashNode(t *Tape, n Node) uint64 {
 	v := &t.nodes[n]
 	switch v.kind {
 	case Null:
@@ -58,32 +58,32 @@ func (h *hasher) hash(t *Tape, n Node) uint64 {
 	case True:
 		return saltTrue
 	case Number:
-		return mix(h.number(t.Raw(n)), saltNumber)
+		return mixHash(h.hashNumber(t.Raw(n)), saltNumber)
 	case String:
-		return mix(h.string(t.stringBody(n), v.flags&valueRespelled), saltString)
+		return mixHash(h.hashString(t.stringBody(n), v.flags&valueRespelled), saltString)
 	case Array:
 		var sum uint64
 		for c := n + 1; c < v.next; c = t.nodes[c].next {
-			sum = mix(sum^t.hashes[c], saltArray)
+			sum = mixHash(sum^t.hashes[c], saltArray)
 		}
-		return mix(sum^uint64(v.count), saltArray)
+		return mixHash(sum^uint64(v.count), saltArray)
 	case Object:
 		var sum uint64
 		for c := n + 1; c < v.next; c = t.nodes[c].next {
 			if !t.IsShadowed(c) {
-				sum += mix(h.key(t, c)^bits.RotateLeft64(t.hashes[c], 31), saltMember)
+				sum += mixHash(h.hashKey(t, c)^bits.RotateLeft64(t.hashes[c], 31), saltMember)
 			}
 		}
-		return mix(sum, saltObject)
+		return mixHash(sum, saltObject)
 	}
 	return saltInvalid
 }
 
-func (h *hasher) key(t *Tape, n Node) uint64 {
-	return h.string(t.keyBody(n), t.nodes[n].flags&keyRespelled)
+func (h *hasher) hashKey(t *Tape, n Node) uint64 {
+	return h.hashString(t.keyBody(n), t.nodes[n].flags&keyRespelled)
 }
 
-func (h *hasher) string(body []byte, respelled flag) uint64 {
+func (h *hasher) hashString(body []byte, respelled flag) uint64 {
 	if respelled != 0 {
 		h.buf = appendSpelling(h.buf[:0], body)
 		body = h.buf
@@ -91,7 +91,7 @@ func (h *hasher) string(body []byte, respelled flag) uint64 {
 	return maphash.Bytes(seed, body)
 }
 
-func (h *hasher) number(raw []byte) uint64 {
+func (h *hasher) hashNumber(raw []byte) uint64 {
 	if len(raw) == 0 || !isNumeric(raw) {
 		return maphash.Bytes(seed, raw)
 	}
@@ -106,12 +106,12 @@ func (h *hasher) number(raw []byte) uint64 {
 		sum = ^sum
 	}
 	if power, fits := d.power(); fits {
-		return mix(sum^uint64(power), saltMember)
+		return mixHash(sum^uint64(power), saltMember)
 	}
 	return sum
 }
 
-func mix(a, salt uint64) uint64 {
+func mixHash(a, salt uint64) uint64 {
 	high, low := bits.Mul64(a^saltInvalid, salt)
 	return high ^ low
 }

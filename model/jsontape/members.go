@@ -20,7 +20,7 @@ type Member struct {
 // start of data. What is behind the closing bracket is not looked at.
 func Members(data []byte) iter.Seq2[Member, error] {
 	return func(yield func(Member, error) bool) {
-		if err := members(data, yield); err != nil {
+		if err := yieldMembers(data, yield); err != nil {
 			yield(Member{}, err)
 		}
 	}
@@ -41,7 +41,7 @@ func FindMember(data []byte, key string) (value []byte) {
 	return value
 }
 
-func members(data []byte, yield func(Member, error) bool) error {
+func yieldMembers(data []byte, yield func(Member, error) bool) error {
 	c, err := CursorAt(data, 0)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // refused.
 func Parse(data []byte) (*Tape, error) {
 	p := parser{data: data}
-	if err := p.run(0); err != nil {
+	if err := p.readAll(0); err != nil {
 		return nil, err
 	}
 	return p.tape(), nil
@@ -24,7 +24,7 @@ func Parse(data []byte) (*Tape, error) {
 // at most. The error is a *[SyntaxError]; warnings come only with a tape.
 func ParseTolerant(data []byte) (*Tape, []Warning, error) {
 	p := parser{data: data, tolerant: true}
-	if err := p.run(markLen(data)); err != nil {
+	if err := p.readAll(markLen(data)); err != nil {
 		return nil, nil, err
 	}
 	t := p.tape()
@@ -38,7 +38,7 @@ func ParseTolerant(data []byte) (*Tape, []Warning, error) {
 func Prefix(data []byte, limit int) *Tape {
 	cut := data[:min(max(limit, 0), len(data))]
 	p := parser{data: cut, tolerant: true}
-	if p.run(markLen(cut)) != nil {
+	if p.readAll(markLen(cut)) != nil {
 		p.leaveOpen()
 	} else if len(cut) < len(data) && p.nodes[0].kind == Number {
 		p.nodes[0].flags |= unfinished
@@ -66,7 +66,7 @@ func (p *parser) leaveOpen() {
 		v.flags |= unfinished
 		v.end, v.next = end, Node(len(p.nodes))
 		if v.kind == Object {
-			p.shadows.look(p.data, p.nodes, n)
+			p.shadows.noteShadows(p.data, p.nodes, n)
 		}
 	}
 }
@@ -85,8 +85,8 @@ func (p *parser) tape() *Tape {
 	return &Tape{data: p.data, nodes: p.nodes, shadowed: p.shadows.found}
 }
 
-// run reads one value that starts at or after i and is all there is.
-func (p *parser) run(i int) error {
+// readAll reads one value that starts at or after i and is all there is.
+func (p *parser) readAll(i int) error {
 	p.open = None
 	if len(p.data) > maxSize {
 		return &SyntaxError{Offset: maxSize, Msg: "text of 4 GiB or more"}
@@ -101,7 +101,7 @@ func (p *parser) run(i int) error {
 			return endOfText(data)
 		}
 		if len(p.nodes) == cap(p.nodes) {
-			p.grow(i)
+			p.growNodes(i)
 		}
 		n := len(p.nodes)
 		p.nodes = p.nodes[:n+1]
@@ -116,7 +116,7 @@ func (p *parser) run(i int) error {
 		switch c := data[i]; c {
 		case '{', '[':
 			if v.depth >= MaxDepth {
-				p.drop()
+				p.dropLast()
 				return &SyntaxError{Offset: int64(i), Msg: fmt.Sprintf("nested deeper than %d", MaxDepth), Deep: true}
 			}
 			v.kind = Array
@@ -133,7 +133,7 @@ func (p *parser) run(i int) error {
 					continue
 				}
 				var err error
-				if i, key, flags, err = p.key(i); err != nil {
+				if i, key, flags, err = p.readKey(i); err != nil {
 					return err
 				}
 				continue
@@ -145,15 +145,15 @@ func (p *parser) run(i int) error {
 				v.flags |= valueRespelled
 			}
 			if err != nil {
-				p.cut(err)
+				p.cutValue(err)
 				return err
 			}
 			v.end = uint32(end)
 			i = end
 		default:
-			end, err := p.scalar(v, i)
+			end, err := p.readScalar(v, i)
 			if err != nil {
-				p.cut(err)
+				p.cutValue(err)
 				return err
 			}
 			v.end = uint32(end)
@@ -177,7 +177,7 @@ func (p *parser) run(i int) error {
 				i++
 				if o.kind == Object {
 					var err error
-					if i, key, flags, err = p.key(skipSpace(data, i)); err != nil {
+					if i, key, flags, err = p.readKey(skipSpace(data, i)); err != nil {
 						return err
 					}
 				}
@@ -192,17 +192,17 @@ func (p *parser) run(i int) error {
 			i++
 			o.end, o.next = uint32(i), Node(len(p.nodes))
 			if o.kind == Object && o.count > 1 {
-				p.shadows.look(data, p.nodes, p.open)
+				p.shadows.noteShadows(data, p.nodes, p.open)
 			}
 			p.open = o.parent
 		}
 	}
 }
 
-// grow makes room for as many nodes as the part of the text that was read lets
+// growNodes makes room for as many nodes as the part of the text that was read lets
 // expect, but at most four times as many as there are: a text that starts with
 // many small values may end with one large one.
-func (p *parser) grow(read int) {
+func (p *parser) growNodes(read int) {
 	have := len(p.nodes)
 	want := 64
 	if have > 0 {
@@ -215,12 +215,12 @@ func (p *parser) grow(read int) {
 	p.nodes = nodes
 }
 
-// cut decides about the value that was being read when an error came: one that
+// cutValue decides about the value that was being read when an error came: one that
 // the end of the text cut off stays, as unfinished; one that is wrong goes. Only
 // [Prefix] looks at the tape after an error.
-func (p *parser) cut(err error) {
+func (p *parser) cutValue(err error) {
 	if e, ok := err.(*SyntaxError); ok && e.Offset < int64(len(p.data)) {
-		p.drop()
+		p.dropLast()
 		return
 	}
 	v := &p.nodes[len(p.nodes)-1]
@@ -228,17 +228,17 @@ func (p *parser) cut(err error) {
 	v.flags |= unfinished
 }
 
-// drop takes the last value off the tape.
-func (p *parser) drop() {
+// dropLast takes the last value off the tape.
+func (p *parser) dropLast() {
 	p.nodes = p.nodes[:len(p.nodes)-1]
 	if p.open >= 0 {
 		p.nodes[p.open].count--
 	}
 }
 
-// key reads the key that has to start at i and its colon, and returns the byte
+// readKey reads the key that has to start at i and its colon, and returns the byte
 // after it, the key's opening quote, and the flags for its node.
-func (p *parser) key(i int) (after int, start uint32, flags flag, err error) {
+func (p *parser) readKey(i int) (after int, start uint32, flags flag, err error) {
 	data := p.data
 	if i >= len(data) {
 		return 0, 0, 0, endOfText(data)
@@ -315,8 +315,8 @@ func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 	}
 }
 
-// scalar reads the number or literal that has to start at i into v.
-func (p *parser) scalar(v *node, i int) (end int, err error) {
+// readScalar reads the number or literal that has to start at i into v.
+func (p *parser) readScalar(v *node, i int) (end int, err error) {
 	word := ""
 	switch c := p.data[i]; {
 	case c == 't':

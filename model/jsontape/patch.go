@@ -104,23 +104,23 @@ func (p *Patch) HasChanges() bool {
 
 // Bytes returns the whole text as it then is: the very bytes of the tape where nothing
 // is changed, else new ones.
-func (p *Patch) Bytes() []byte { return p.between(0, len(p.tape.Data())) }
+func (p *Patch) Bytes() []byte { return p.textBetween(0, len(p.tape.Data())) }
 
 // Raw returns the text of one value as it then is. The value itself may not be one that
 // is taken out.
 func (p *Patch) Raw(n Node) []byte {
 	start, end := p.tape.Span(n)
-	return p.between(start, end)
+	return p.textBetween(start, end)
 }
 
-func (p *Patch) between(start, end int) []byte {
+func (p *Patch) textBetween(start, end int) []byte {
 	data := p.tape.Data()
 	if !p.HasChanges() {
 		return data[start:end:end]
 	}
 	out := make([]byte, 0, end-start)
 	at := start
-	for _, c := range p.cuts() {
+	for _, c := range p.sortedCuts() {
 		if c.start >= end {
 			break
 		}
@@ -133,9 +133,9 @@ func (p *Patch) between(start, end int) []byte {
 	return append(out, data[at:end]...)
 }
 
-// cuts returns all cuts in the order of the text. Where one cut encloses another, the
+// sortedCuts returns all cuts in the order of the text. Where one cut encloses another, the
 // outer one comes first.
-func (p *Patch) cuts() (list []cut) {
+func (p *Patch) sortedCuts() (list []cut) {
 	for n, text := range p.values {
 		if !p.gone[n] {
 			start, end := p.tape.Span(n)
@@ -147,10 +147,10 @@ func (p *Patch) cuts() (list []cut) {
 		list = append(list, cut{start, end, text})
 	}
 	for container := range p.thinned {
-		list = p.thin(list, container)
+		list = p.thinContainer(list, container)
 	}
 	for object, members := range p.added {
-		if p.keeps(object) {
+		if p.keepsMember(object) {
 			list = append(list, p.addMembers(object, members))
 		}
 	}
@@ -158,8 +158,8 @@ func (p *Patch) cuts() (list []cut) {
 	return list
 }
 
-// keeps reports whether a container has no members yet, or one that stays.
-func (p *Patch) keeps(container Node) bool {
+// keepsMember reports whether a container has no members yet, or one that stays.
+func (p *Patch) keepsMember(container Node) bool {
 	c := p.tape.First(container)
 	for n := c; n >= 0; n = p.tape.Next(n) {
 		if !p.gone[n] {
@@ -169,12 +169,12 @@ func (p *Patch) keeps(container Node) bool {
 	return c < 0
 }
 
-// thin takes out of a container what goes. What stands before the first one that
+// thinContainer takes out of a container what goes. What stands before the first one that
 // stays does so itself: the white space there is the writer's.
-func (p *Patch) thin(list []cut, container Node) []cut {
+func (p *Patch) thinContainer(list []cut, container Node) []cut {
 	t := p.tape
 	from, to := t.Span(container)
-	if !p.keeps(container) {
+	if !p.keepsMember(container) {
 		return append(list, cut{from + 1, to - 1, joinMembers(p.added[container])})
 	}
 	some, before := false, from+1
@@ -186,7 +186,7 @@ func (p *Patch) thin(list []cut, container Node) []cut {
 		case some: // with the comma before it
 			list = append(list, cut{before, end, nil})
 		default: // with that behind it; there is another one, which stays
-			list = append(list, cut{p.start(n), p.start(t.Next(n)), nil})
+			list = append(list, cut{p.childStart(n), p.childStart(t.Next(n)), nil})
 		}
 		before = end
 	}
@@ -217,8 +217,8 @@ func (p *Patch) addMembers(object Node, members []newMember) cut {
 	return cut{at, at, text}
 }
 
-// start is where a child of a container starts, with its key if it has one.
-func (p *Patch) start(n Node) int {
+// childStart is where a child of a container starts, with its key if it has one.
+func (p *Patch) childStart(n Node) int {
 	start, _ := p.tape.Span(n)
 	if p.tape.RawKey(n) != nil {
 		start, _ = p.tape.KeySpan(n)

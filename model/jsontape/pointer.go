@@ -48,7 +48,7 @@ func (t *Tape) At(n Node, i int) Node {
 func (t *Tape) Lookup(path ...string) Node {
 	n := Node(0)
 	for _, step := range path {
-		if n = t.step(n, step); n < 0 {
+		if n = t.stepTo(n, step); n < 0 {
 			return None
 		}
 	}
@@ -65,7 +65,7 @@ func (t *Tape) LookupPointer(pointer string) Node {
 	}
 	n := Node(0)
 	for step := range strings.SplitSeq(pointer[1:], "/") {
-		if n = t.step(n, PointerKey(step)); n < 0 {
+		if n = t.stepTo(n, PointerKey(step)); n < 0 {
 			return None
 		}
 	}
@@ -78,7 +78,7 @@ var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 // other way round than [AppendPointerToken].
 func PointerKey(token string) string { return unescapePointer.Replace(token) }
 
-func (t *Tape) step(n Node, step string) Node {
+func (t *Tape) stepTo(n Node, step string) Node {
 	if t.nodes[n].kind == Object {
 		return t.Find(n, step)
 	}

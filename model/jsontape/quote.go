@@ -12,7 +12,7 @@ const mostQuoted = 64 << 10
 
 // AppendQuoted appends a text as a JSON string, as encoding/json marshals it.
 func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
-	if plain(text) {
+	if isDigits(text) {
 		return append(append(append(dst, '"'), text...), '"')
 	}
 	if len(text) > mostQuoted {
@@ -57,8 +57,8 @@ func quotedLen[T string | []byte](text T) int {
 	return n
 }
 
-// plain reports whether a text is nothing but digits.
-func plain[T string | []byte](text T) bool {
+// isDigits reports whether a text is nothing but digits.
+func isDigits[T string | []byte](text T) bool {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {
 			return false

@@ -18,13 +18,13 @@ const mostKept = 1 << 16
 
 // Parse reads a text as the function [Parse] does. The tape is lent: the next
 // call overwrites it, whether it returns another or not.
-func (s *Scratch) Parse(data []byte) (*Tape, error) { return s.parse(data, false) }
+func (s *Scratch) Parse(data []byte) (*Tape, error) { return s.parseText(data, false) }
 
 // ParseTolerant reads a text as the function [ParseTolerant] does, but tells no
 // warnings. The tape is lent as that of [Scratch.Parse].
-func (s *Scratch) ParseTolerant(data []byte) (*Tape, error) { return s.parse(data, true) }
+func (s *Scratch) ParseTolerant(data []byte) (*Tape, error) { return s.parseText(data, true) }
 
-func (s *Scratch) parse(data []byte, tolerant bool) (*Tape, error) {
+func (s *Scratch) parseText(data []byte, tolerant bool) (*Tape, error) {
 	p := &s.parser
 	if cap(p.nodes) > mostKept {
 		*p = parser{}
@@ -35,7 +35,7 @@ func (s *Scratch) parse(data []byte, tolerant bool) (*Tape, error) {
 	if tolerant {
 		start = markLen(data)
 	}
-	if err := p.run(start); err != nil {
+	if err := p.readAll(start); err != nil {
 		return nil, err
 	}
 	slices.Sort(p.shadows.found)

@@ -27,8 +27,8 @@ type shadows struct {
 	hashes []uint64   // of the keys of a large one
 }
 
-// look notes the shadowed members of the object n.
-func (s *shadows) look(data []byte, nodes []node, n Node) {
+// noteShadows notes the shadowed members of the object n.
+func (s *shadows) noteShadows(data []byte, nodes []node, n Node) {
 	var flags flag
 	members := 0
 	for c := n + 1; c < Node(len(nodes)); c = nodes[c].next {
@@ -44,7 +44,7 @@ func (s *shadows) look(data []byte, nodes []node, n Node) {
 			s.hashes = append(s.hashes, maphash.Bytes(seed, keyBody(data, &nodes[c])))
 		}
 	}
-	if flags&keyRespelled == 0 && !s.repeat(members) {
+	if flags&keyRespelled == 0 && !s.repeatsKey(members) {
 		return
 	}
 	last := make(map[string]Node)
@@ -57,8 +57,8 @@ func (s *shadows) look(data []byte, nodes []node, n Node) {
 	}
 }
 
-// repeat reports whether a key is there twice, or seems to be.
-func (s *shadows) repeat(members int) bool {
+// repeatsKey reports whether a key is there twice, or seems to be.
+func (s *shadows) repeatsKey(members int) bool {
 	if members <= len(s.few) {
 		for i, k := range s.few[:members] {
 			for _, other := range s.few[:i] {

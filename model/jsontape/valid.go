@@ -5,7 +5,7 @@ package jsontape
 // of any size.
 func Valid(data []byte) bool {
 	v := validator{data: data}
-	return v.run()
+	return v.validateAll()
 }
 
 // validator goes through a text with one bit for each container that is open.
@@ -16,7 +16,7 @@ type validator struct {
 	depth   int
 }
 
-func (v *validator) run() bool {
+func (v *validator) validateAll() bool {
 	data := v.data
 	i := 0
 	for {
@@ -30,7 +30,7 @@ func (v *validator) run() bool {
 			if v.depth >= MaxDepth {
 				return false
 			}
-			v.open(c == '{')
+			v.openContainer(c == '{')
 			i = skipSpace(data, i+1)
 			if i >= len(data) {
 				return false
@@ -50,7 +50,7 @@ func (v *validator) run() bool {
 			}
 			i = end
 		default:
-			if i = v.scalar(i); i < 0 {
+			if i = v.scanScalar(i); i < 0 {
 				return false
 			}
 		}
@@ -86,7 +86,7 @@ func (v *validator) run() bool {
 	}
 }
 
-func (v *validator) open(object bool) {
+func (v *validator) openContainer(object bool) {
 	word, bit := v.depth/64, uint64(1)<<(v.depth%64)
 	v.objects[word] &^= bit
 	if object {
@@ -100,8 +100,8 @@ func (v *validator) inObject() bool {
 	return v.objects[d/64]>>(d%64)&1 != 0
 }
 
-// scalar returns the end of the number or literal at i, -1 if it is neither.
-func (v *validator) scalar(i int) int {
+// scanScalar returns the end of the number or literal at i, -1 if it is neither.
+func (v *validator) scanScalar(i int) int {
 	word := ""
 	switch v.data[i] {
 	case 't':

@@ -110,7 +110,7 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 			base, marks, next = rune(s[i-1]), 0, continuations(rune(s[i-1]))
 			continue
 		}
-		r, size := decode(s, i)
+		r, size := decodeRune(s, i)
 		is := s[i : i+size]
 		i += size
 		switch {
@@ -129,7 +129,7 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 		case next == joining:
 			dst, base, next = append(dst, is...), r, bare
 			continue
-		case sitsOnBase(r) && visible(r) && base != 0 && marks < maxMarks:
+		case sitsOnBase(r) && isVisible(r) && base != 0 && marks < maxMarks:
 			dst, next = append(dst, is...), nothing
 			marks++
 			continue
@@ -148,7 +148,7 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 			dst, base = append(dst, '\\', 'x', lowerHex[is[0]>>4], lowerHex[is[0]&15]), 0
 		case unicode.Is(unicode.Zs, r):
 			dst, base = append(dst, "␣"...), 0
-		case !visible(r):
+		case !isVisible(r):
 			dst, base = appendCode(dst, r), 0
 		case isTone(r):
 			dst, base = appendCode(dst, r), 0
@@ -161,10 +161,10 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 	return dst
 }
 
-// visible reports whether a rune puts something on the screen. Letters that
+// isVisible reports whether a rune puts something on the screen. Letters that
 // Unicode lists as ignorable (Hangul fillers, variation selectors) and the
 // blank Braille pattern do not; nor do letters that only begin a character.
-func visible(r rune) bool {
+func isVisible(r rune) bool {
 	return unicode.IsGraphic(r) &&
 		!beginsCharacter(r) &&
 		!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
@@ -181,10 +181,10 @@ type Sight struct{ marks int }
 func (s *Sight) Sees(r rune) bool {
 	if !sitsOnBase(r) {
 		s.marks = 0
-		return visible(r)
+		return isVisible(r)
 	}
 	s.marks++
-	return visible(r) && s.marks <= maxMarks
+	return isVisible(r) && s.marks <= maxMarks
 }
 
 // sitsOnBase reports whether a rune is drawn on the one before it: a
@@ -241,18 +241,18 @@ func isTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 // emojiAt reports whether there is an emoji at s[i:]. Runes that Unicode reserves but has not assigned do
 // not count.
 func emojiAt[T ~string | ~[]byte](s T, i int) bool {
-	r, _ := decode(s, i)
-	return unicode.Is(emoji, r) && visible(r)
+	r, _ := decodeRune(s, i)
+	return unicode.Is(emoji, r) && isVisible(r)
 }
 
 // enclosedAt reports whether U+20E3, which makes a key of a digit, is at s[i:].
 func enclosedAt[T ~string | ~[]byte](s T, i int) bool {
-	r, _ := decode(s, i)
+	r, _ := decodeRune(s, i)
 	return r == 0x20e3
 }
 
-// decode returns the rune at s[i:] and its length.
-func decode[T ~string | ~[]byte](s T, i int) (rune, int) {
+// decodeRune returns the rune at s[i:] and its length.
+func decodeRune[T ~string | ~[]byte](s T, i int) (rune, int) {
 	return utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 }
 

@@ -23,8 +23,8 @@ import (
 func Merge(old *jsontape.Tape, n jsontape.Node, edited *jsontape.Tape, value jsontape.Node) []byte {
 	seed := maphash.MakeSeed()
 	m := merger{
-		old: side{old, n, sums(seed, old, n)},
-		new: side{edited, value, sums(seed, edited, value)},
+		old: side{old, n, hashValues(seed, old, n)},
+		new: side{edited, value, hashValues(seed, edited, value)},
 	}
 	start, end := old.Span(n)
 	m.done = start
@@ -32,7 +32,7 @@ func Merge(old *jsontape.Tape, n jsontape.Node, edited *jsontape.Tape, value jso
 	for len(m.todo) > 0 {
 		p := m.todo[len(m.todo)-1]
 		m.todo = m.todo[:len(m.todo)-1]
-		m.pair(p)
+		m.mergePair(p)
 	}
 	return append(m.out, old.Data()[m.done:end]...)
 }
@@ -44,10 +44,10 @@ type side struct {
 	sums []uint64
 }
 
-func (s *side) sum(n jsontape.Node) uint64 { return s.sums[n-s.root] }
+func (s *side) hashOf(n jsontape.Node) uint64 { return s.sums[n-s.root] }
 
-// start is where a child begins in the text, with its key if it has one.
-func (s *side) start(n jsontape.Node) int {
+// childStart is where a child begins in the text, with its key if it has one.
+func (s *side) childStart(n jsontape.Node) int {
 	if s.RawKey(n) != nil {
 		start, _ := s.KeySpan(n)
 		return start
@@ -56,8 +56,8 @@ func (s *side) start(n jsontape.Node) int {
 	return start
 }
 
-// text is a child without white space, with its key if it has one.
-func (s *side) text(dst []byte, n jsontape.Node) []byte {
+// childText is a child without white space, with its key if it has one.
+func (s *side) childText(dst []byte, n jsontape.Node) []byte {
 	if key := s.RawKey(n); key != nil {
 		dst = append(append(dst, key...), ':')
 	}
@@ -84,20 +84,20 @@ type merger struct {
 	todo     []pair
 }
 
-// put copies the old text up to start, writes text, and goes on at end.
-func (m *merger) put(start int, text []byte, end int) {
+// putText copies the old text up to start, writes text, and goes on at end.
+func (m *merger) putText(start int, text []byte, end int) {
 	m.out = append(append(m.out, m.old.Data()[m.done:start]...), text...)
 	m.done = end
 }
 
-func (m *merger) pair(p pair) {
-	if m.same(p) {
+func (m *merger) mergePair(p pair) {
+	if m.hasSameTokens(p) {
 		return
 	}
 	kind := m.old.Kind(p.old)
 	if kind != m.new.Kind(p.new) || kind != jsontape.Array && kind != jsontape.Object {
 		start, end := m.old.Span(p.old)
-		m.put(start, jsontape.AppendCompact(nil, m.new.Raw(p.new)), end)
+		m.putText(start, jsontape.AppendCompact(nil, m.new.Raw(p.new)), end)
 		return
 	}
 	before, after := m.old.children(p.old), m.new.children(p.new)
@@ -116,24 +116,24 @@ func (m *merger) pair(p pair) {
 		}
 		return
 	}
-	m.replace(p.old, before, head, head+len(gone), come)
+	m.replaceChildren(p.old, before, head, head+len(gone), come)
 }
 
-// replace replaces the children of a container from i to j.
-func (m *merger) replace(container jsontape.Node, all []jsontape.Node, i, j int, come []jsontape.Node) {
+// replaceChildren replaces the children of a container from i to j.
+func (m *merger) replaceChildren(container jsontape.Node, all []jsontape.Node, i, j int, come []jsontape.Node) {
 	var text []byte
 	for k, c := range come {
 		if k > 0 {
 			text = append(text, ',')
 		}
-		text = m.new.text(text, c)
+		text = m.new.childText(text, c)
 	}
 	start, end := m.old.Span(container)
 	start, end = start+1, end-1 // what is between the brackets
 	switch {
 	case i == j && len(all) == 0:
 	case i == j && i < len(all): // before a child that stays
-		start = m.old.start(all[i])
+		start = m.old.childStart(all[i])
 		end = start
 		text = append(text, ',')
 	case i == j: // behind all
@@ -141,16 +141,16 @@ func (m *merger) replace(container jsontape.Node, all []jsontape.Node, i, j int,
 		start = end
 		text = append([]byte{','}, text...)
 	case len(come) > 0:
-		start = m.old.start(all[i])
+		start = m.old.childStart(all[i])
 		_, end = m.old.Span(all[j-1])
 	case j < len(all): // they go with the commas behind them
-		start = m.old.start(all[i])
-		end = m.old.start(all[j])
+		start = m.old.childStart(all[i])
+		end = m.old.childStart(all[j])
 	case i > 0: // with those before them
 		_, start = m.old.Span(all[i-1])
 		_, end = m.old.Span(all[j-1])
 	}
-	m.put(start, text, end)
+	m.putText(start, text, end)
 }
 
 // isPaired reports whether children stand for each other, one by one.
@@ -168,18 +168,18 @@ func (m *merger) isPaired(gone, come []jsontape.Node) bool {
 
 // sameChild reports whether two children have the same tokens, keys included.
 func (m *merger) sameChild(p pair) bool {
-	return bytes.Equal(m.old.RawKey(p.old), m.new.RawKey(p.new)) && m.same(p)
+	return bytes.Equal(m.old.RawKey(p.old), m.new.RawKey(p.new)) && m.hasSameTokens(p)
 }
 
-// same reports whether two values have the same tokens.
-func (m *merger) same(p pair) bool {
-	return m.old.sum(p.old) == m.new.sum(p.new) &&
+// hasSameTokens reports whether two values have the same tokens.
+func (m *merger) hasSameTokens(p pair) bool {
+	return m.old.hashOf(p.old) == m.new.hashOf(p.new) &&
 		bytes.Equal(jsontape.AppendCompact(nil, m.old.Raw(p.old)), jsontape.AppendCompact(nil, m.new.Raw(p.new)))
 }
 
-// sums returns the hash of the tokens of each value from root on. Children come
+// hashValues returns the hash of the tokens of each value from root on. Children come
 // behind their container on a tape, so they are done first from its end.
-func sums(seed maphash.Seed, tape *jsontape.Tape, root jsontape.Node) []uint64 {
+func hashValues(seed maphash.Seed, tape *jsontape.Tape, root jsontape.Node) []uint64 {
 	sums := make([]uint64, tape.End(root)-root)
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -49,7 +49,7 @@ func (e *ValueError) Error() string {
 // a slice of text. The errors are a [*PointerError], and a [*jsontape.SyntaxError] where the text is not
 // JSON.
 func At(text []byte, pointer string) ([]byte, error) {
-	tape, n, err := find(text, pointer)
+	tape, n, err := findNode(text, pointer)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func At(text []byte, pointer string) ([]byte, error) {
 // The errors are a [*ValueError], [ErrUnchanged] and those of [At]. Neither text
 // is written to.
 func Replace(text []byte, pointer string, value []byte) ([]byte, error) {
-	tape, n, err := find(text, pointer)
+	tape, n, err := findNode(text, pointer)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func Replace(text []byte, pointer string, value []byte) ([]byte, error) {
 	return slices.Concat(text[:start], merged, text[end:]), nil
 }
 
-func find(text []byte, pointer string) (*jsontape.Tape, jsontape.Node, error) {
+func findNode(text []byte, pointer string) (*jsontape.Tape, jsontape.Node, error) {
 	tape, _, err := jsontape.ParseTolerant(text)
 	if err != nil {
 		return nil, jsontape.None, err

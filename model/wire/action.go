@@ -144,15 +144,15 @@ func Names() []string {
 // Describe returns the descriptor of an action on the session store of an agent, which has to be listed
 // above.
 func Describe(agent, name string) Descriptor {
-	a := find(name)
+	a := findAction(name)
 	return Descriptor{
 		Type: ActionType, Key: Key(agent, name), Name: agent + "/" + name, Description: a.description,
 		InputSchema: a.inputSchema(), OutputSchema: json.RawMessage(a.gives), Metadata: json.RawMessage("null"),
 	}
 }
 
-// find returns the action of that name, or nil.
-func find(name string) *action {
+// findAction returns the action of that name, or nil.
+func findAction(name string) *action {
 	for i := range actions {
 		if actions[i].name == name {
 			return &actions[i]

@@ -100,7 +100,7 @@ func ReadAnswer(r io.Reader, result func(*json.Decoder) error) error {
 	dec := json.NewDecoder(r)
 	answered := false
 	var failed *Error
-	err := object(dec, map[string]any{
+	err := readFields(dec, map[string]any{
 		"result": func(dec *json.Decoder) error { answered = true; return result(dec) },
 		"error":  &failed,
 	}, passOver)

@@ -48,7 +48,7 @@ type Input struct {
 // ReadInput reads the input of the action of that name, which has to take all that is given. The error is
 // nil, or names the input that the schema forbids.
 func ReadInput(name string, data json.RawMessage) (Input, error) {
-	a := find(name)
+	a := findAction(name)
 	if a == nil {
 		return Input{}, fmt.Errorf("there is no action %q", name)
 	}
@@ -82,7 +82,7 @@ func passOver(string) error { return nil }
 // readObject reads data, which must be one JSON object and nothing else.
 func readObject(data []byte, fields map[string]any, other func(key string) error) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := object(dec, fields, other); err != nil {
+	if err := readFields(dec, fields, other); err != nil {
 		return err
 	}
 	return expectEnd(dec)
@@ -91,11 +91,11 @@ func readObject(data []byte, fields map[string]any, other func(key string) error
 // errNull: null stands where an object should.
 var errNull = errors.New("a JSON object was expected, and there is null")
 
-// object reads the next JSON object into fields, by the names of its members.
+// readFields reads the next JSON object into fields, by the names of its members.
 // A field is a pointer for encoding/json, or a function that reads the value.
 // The case of names counts, and one that is there twice is an error. other is
 // asked about every member that is no field, which is then passed over.
-func object(dec *json.Decoder, fields map[string]any, other func(key string) error) error {
+func readFields(dec *json.Decoder, fields map[string]any, other func(key string) error) error {
 	start, err := dec.Token()
 	if err != nil {
 		return cut(err)

@@ -70,7 +70,7 @@ type Growth struct {
 // headers, as ReadList does.
 func ReadGrowth(dec *json.Decoder, list func(*json.Decoder, func(*json.Decoder) error) error) (Growth, error) {
 	var g Growth
-	err := object(dec, map[string]any{
+	err := readFields(dec, map[string]any{
 		"headers": func(dec *json.Decoder) error {
 			return list(dec, func(dec *json.Decoder) error {
 				var h model.Header

@@ -75,7 +75,7 @@ func ReadState(dec *json.Decoder) (id string, state json.RawMessage, err error) 
 func withState(dec *json.Decoder, fields map[string]any, state *json.RawMessage) error {
 	var coded []byte
 	fields["state"], fields["stateBase64"] = state, &coded
-	if err := object(dec, fields, passOver); err != nil || coded == nil {
+	if err := readFields(dec, fields, passOver); err != nil || coded == nil {
 		return err
 	}
 	if *state == nil || !bytes.Equal(bytes.Trim(coded, blanks), *state) {
