@@ -291,7 +291,7 @@ func (p *printer) writeBorder(t *model.Timeline, end query.Tested) {
 	if len(end.Skipped) == 0 {
 		fmt.Fprintf(p, "first bad: %s\n", t.Name(end.Bad))
 	} else {
-		fmt.Fprintf(p, "first bad: %s, or one of those that were skipped: %s\n", t.Name(end.Bad), strings.Join(visitNames(t, end.Skipped), ", "))
+		fmt.Fprintf(p, "first bad: %s, or one of the skipped snapshots: %s\n", t.Name(end.Bad), strings.Join(visitNames(t, end.Skipped), ", "))
 	}
 	if end.Other != model.NoNode {
 		fmt.Fprintf(p, "not the only one: %s has a state that was tested, and is on the wrong side\n", t.Name(end.Other))

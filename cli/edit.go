@@ -53,7 +53,7 @@ standard input). If anything fails, your edit is kept in a file that is named.`,
 		return nil
 	}
 	cmd.Flags().StringVar(&how.as, "as", "", "id of the new session")
-	cmd.Flags().StringVar(&how.at, "at", "", "JSON `POINTER` to what is edited, such as /messages/3; without it the whole state")
+	cmd.Flags().StringVar(&how.at, "at", "", "JSON `POINTER` to the edited value, such as /messages/3; without it the whole state")
 	cmd.Flags().StringVar(&how.set, "set", "", "the new value as `JSON`, instead of an editor")
 	cmd.Flags().StringVar(&how.file, "file", "", "the `FILE` with the new value, instead of an editor; - for the standard input")
 	return cmd

@@ -182,10 +182,10 @@ func advice(command string, err error) string {
 }
 
 var nothingAdvice = map[model.Op]string{
-	model.OpUndo:   "hindcast journal STORE lists what was written.",
-	model.OpRedo:   "hindcast journal STORE lists what was written. A new write is the end of what could be done again.",
-	model.OpRepair: "hindcast doctor STORE SESSION lists what is wrong, and what the framework makes of it.",
-	model.OpPurge:  "hindcast journal STORE lists what is kept; --all forgets all that was set aside of a session.",
+	model.OpUndo:   "hindcast journal STORE lists the writes.",
+	model.OpRedo:   "hindcast journal STORE lists the writes. After a new write an undone one cannot be done again.",
+	model.OpRepair: "hindcast doctor STORE SESSION lists the faults, and how the framework treats them.",
+	model.OpPurge:  "hindcast journal STORE lists the kept contents; --all forgets all contents of a session that were set aside.",
 }
 
 // lackError says that a store cannot do an operation, and what can be done instead. words are the
@@ -217,7 +217,7 @@ func lackError(s store.Store, op model.Op, reason string, words ...string) error
 			todo = fork + " starts a new session from there, which its own tool resumes. Say there what you want otherwise."
 		}
 	case model.OpRepair:
-		todo = "hindcast doctor " + strings.Join(given, " ") + " lists what is wrong, and what the framework makes of it."
+		todo = "hindcast doctor " + strings.Join(given, " ") + " lists the faults, and how the framework treats them."
 	case model.OpRun:
 		todo = "STORE must be a process that runs, by its URL, such as http://127.0.0.1:3100, or a Genkit project in which one runs."
 	case model.OpConvert:

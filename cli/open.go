@@ -250,7 +250,7 @@ func (a *App) showScreen(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !a.OutTerminal {
-		return errors.New("the screen needs a terminal, and the output is none; use hindcast log, show or diff instead")
+		return errors.New("the screen needs a terminal, and the output is not one; use hindcast log, show or diff instead")
 	}
 	what.Share, what.Theme = a.shareNew, a.theme
 	return a.Screen(ctx, what)

@@ -79,7 +79,7 @@ sums, for the answers are counted in both.`,
 		p.writeStats(about, snapshots)
 		return nil
 	})
-	cmd.Flags().BoolVar(&prune, "prune", false, "tell what it would free to take away what is off the active path; nothing is written")
+	cmd.Flags().BoolVar(&prune, "prune", false, "tell how many bytes it would free to remove the snapshots off the active path; nothing is written")
 	cmd.Flags().BoolVar(&snapshots, "snapshots", false, "also print each snapshot")
 	cmd.Flags().StringVar(&modelName, "model", "", "the `NAME` of the model of answers that name none")
 	return cmd

@@ -103,7 +103,7 @@ file, each behind the one before it.`,
   hindcast fork ~/.claude 33333333 --join --dry-run`,
 	}, &c)
 	cmd.Flags().BoolVar(&c.Join, "join", false, "make a session of all pieces of a broken chain")
-	cmd.Flags().StringVar(&c.As, "as", "", "id of the new session; that of a coding agent has the form of its ids, and is new without --as")
+	cmd.Flags().StringVar(&c.As, "as", "", "id of the new session, for a coding agent in the form of its ids; without --as a coding agent's is made")
 	return cmd
 }
 

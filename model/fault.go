@@ -41,7 +41,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 func (s *Severity) UnmarshalText(text []byte) error {
 	i := slices.Index(severities, string(text))
 	if i < 0 {
-		return fmt.Errorf("read a severity: %.20q is none of %q", text, severities)
+		return fmt.Errorf("read a severity: %.20q is not one of %q", text, severities)
 	}
 	*s = Note + Severity(i)
 	return nil

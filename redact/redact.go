@@ -73,7 +73,7 @@ var (
 type UnmetError struct{ What, Text string }
 
 func (e *UnmetError) Error() string {
-	return fmt.Sprintf("%s %.200q fits nothing in what is shared", e.What, e.Text)
+	return fmt.Sprintf("%s %.200q fits nothing in the shared rows", e.What, e.Text)
 }
 
 // Options are the user's own rules.

@@ -88,7 +88,7 @@ func (c *Conversation) disagreements(cp model.Checkpoint) []string {
 	boundary, here := cp.Boundary(), c.Position()
 	switch {
 	case boundary == "":
-		return []string{fmt.Sprintf("position %.40q is none of after_model and after_tools", cp.Position)}
+		return []string{fmt.Sprintf("position %.40q is neither after_model nor after_tools", cp.Position)}
 	case here == Empty:
 		return []string{"there are no messages here: the conversation that it belongs to is in the session"}
 	case boundary != here.Name() && !(cp.Dialect == model.CheckpointTypeScript && boundary == model.PositionAfterModel && here == UserInput):

@@ -273,7 +273,7 @@ func TestCheckpoint_disagreesWithTheMessages(t *testing.T) {
 		"agrees":                          {`{"messages":[` + call + `],"checkpoint":{"position":"after_model","cycle_index":0,"schema_version":"1.0"}}`, ""},
 		"other position":                  {`{"messages":[` + call + `],"checkpoint":{"position":"after_tools","cycle_index":0,"schema_version":"1.0"}}`, "the checkpoint says after_tools, but the conversation stands at after model"},
 		"other cycle":                     {`{"messages":[` + call + `],"checkpoint":{"position":"after_model","cycle_index":3,"schema_version":"1.0"}}`, "the checkpoint says cycle 3, but the messages of this turn show cycle 0; the SDK counts anew with each call"},
-		"odd position":                    {`{"messages":[` + call + `],"checkpoint":{"position":"\u202ebefore","schema_version":"1.0"}}`, `position "\u202ebefore" is none of after_model and after_tools`},
+		"odd position":                    {`{"messages":[` + call + `],"checkpoint":{"position":"\u202ebefore","schema_version":"1.0"}}`, `position "\u202ebefore" is neither after_model nor after_tools`},
 		"TypeScript":                      {`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"c":{"position":"afterModel","cycleIndex":0,"schemaVersion":"1.0"}}`, ""},
 		"TypeScript, other position":      {`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"c":{"position":"afterTools","cycleIndex":0,"schemaVersion":"1.0"}}`, "the checkpoint says after_tools, but the conversation stands at user input"},
 		"Python before an answer":         {`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"c":{"position":"after_model","cycle_index":0,"schema_version":"1.0"}}`, "the checkpoint says after_model, but the conversation stands at user input"},

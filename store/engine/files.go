@@ -226,7 +226,7 @@ func (p *Place) checkWritable() error {
 	if utf8.ValidString(p.Session) {
 		return nil
 	}
-	return &model.UnsupportedError{Op: model.OpRestore, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
+	return &model.UnsupportedError{Op: model.OpRestore, Reason: "the name of the session or of its agent is not UTF-8, and the journal records writes by name: rename its folder"}
 }
 
 func (f *filesStage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) {

@@ -530,7 +530,7 @@ func TestPort_refuses(t *testing.T) {
 		{to(model.OpEdit, "s", "a"), errUnsupported, "pages are not edited"},
 		{to(model.OpConvert, "s", "a"), errUnsupported, ""},
 		{to(model.OpRestore, "forbidden", "a"), errUnsupported, "it is forbidden"},
-		{to(model.OpRestore, "\xff", "a"), errUnsupported, "no UTF-8"},
+		{to(model.OpRestore, "\xff", "a"), errUnsupported, "not UTF-8"},
 		{undo, errNothing, ""}, {redo, errNothing, ""},
 	} {
 		if c.change.Ref.Session == "\xff" {

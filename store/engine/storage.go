@@ -125,7 +125,7 @@ func openFolder(dir, way string, o StorageOptions) (*Storage, error) {
 }
 
 // errTop: a storage would lie above all that there is.
-var errTop = errors.New("the folder around it, in which the journal is kept, is none of the bucket")
+var errTop = errors.New("the folder around it, in which the journal is kept, is not in the bucket")
 
 // openSource opens the storage that a source is, or is in.
 func openSource(o StorageOptions) *Storage {

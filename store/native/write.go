@@ -80,7 +80,7 @@ func (s *Store) putRecord(ctx context.Context, t *tx, ss *session, data *model.D
 // store.ErrNotJSON and store.ErrTime.
 func (s *Store) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.RawMessage]) error {
 	if snapshot == nil {
-		return fmt.Errorf("%s: save snapshot: there is none", s.kind)
+		return fmt.Errorf("%s: save snapshot: the snapshot is nil", s.kind)
 	}
 	err := s.withWriteTx(ctx, func(t *tx) error { return s.saveSnapshot(ctx, t, snapshot) })
 	if err != nil {

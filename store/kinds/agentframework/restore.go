@@ -49,7 +49,7 @@ func putBack(p *checkpoints.Putting) (n checkpoints.New, err error) {
 	patch.Set(t.Find(0, "checkpoint_id"), strconv.AppendQuote(nil, id))
 	patch.Set(t.Find(0, "timestamp"), strconv.AppendQuote(nil, latest.UTC().Format(stamp)))
 	n.Name, n.Data = path.Join(path.Dir(p.Item().File), id+".json"), patch.Bytes()
-	n.Writes = fmt.Sprintf("a new checkpoint %s: that of #%d once more, the latest of the workflow", id, p.At)
+	n.Writes = fmt.Sprintf("a new checkpoint %s: a copy of #%d, the latest of the workflow", id, p.At)
 	if of.Graph != ownOf(&p.Items[p.Head]).Graph {
 		n.Asks = append(n.Asks, "the workflow had another graph then: a program with the graph of now refuses the checkpoint (WorkflowCheckpointException)")
 	}

@@ -136,7 +136,7 @@ func (f *format) Check(ctx context.Context, in engine.In) (list []model.Fault, e
 		}
 	}
 	if n > 0 {
-		list = append(list, model.Fault{Code: FaultPruned, Severity: model.Note, File: oldest, Meaning: fmt.Sprintf("%s not written to for %.0f days or longer, this one for the longest", model.Count(n, "session"), days-soonDays), Verdict: fmt.Sprintf("Claude Code deletes what is older than %.0f days when it starts", days)})
+		list = append(list, model.Fault{Code: FaultPruned, Severity: model.Note, File: oldest, Meaning: fmt.Sprintf("%s not written to for %.0f days or longer, this one for the longest", model.Count(n, "session"), days-soonDays), Verdict: fmt.Sprintf("Claude Code deletes sessions that are older than %.0f days when it starts", days)})
 	}
 	return list, nil
 }

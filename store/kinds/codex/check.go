@@ -20,7 +20,7 @@ func (p *part) faults() (list []model.Fault) {
 		list = append(list, model.Fault{Code: FaultHeader, Severity: model.Stops, File: p.name, Meaning: "the first record is no header of a session", Verdict: "Codex does not list the session"})
 	}
 	if thread, _ := threadOf(p.name); p.head != nil && p.limit == noLimit && isUUID(thread) && p.head.thread != thread {
-		list = append(list, model.Fault{Code: FaultName, Severity: model.Odd, File: p.name, Meaning: fmt.Sprintf("the header is that of the thread %.40q, and the name that of another one", p.head.thread), Verdict: "Codex finds the session by either id, and goes on under that of the header"})
+		list = append(list, model.Fault{Code: FaultName, Severity: model.Odd, File: p.name, Meaning: fmt.Sprintf("the header names the thread %.40q, and the file name another one", p.head.thread), Verdict: "Codex finds the session by either id, and goes on under the id in the header"})
 	}
 	before := int64(-1)
 	for i := range p.file.Records {

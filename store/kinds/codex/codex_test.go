@@ -430,10 +430,10 @@ func TestLineage_broken(t *testing.T) {
 		}, []string{"history-elsewhere the first part of the session is in archived_sessions/" + filepath.Base(wholeFile) + ", which is archived"}, 14, ""},
 		{"parent cut", func(dir string) {
 			write(t, filepath.Join(dir, wholeFile), read(t, filepath.Join(dir, wholeFile))[:40987])
-		}, []string{"broken-lineage cutoff byte offset is past the source rollout", "history-elsewhere the first part of the session is in " + wholeFile}, 13, "Codex refuses the history before #7 (cutoff byte offset is past the source rollout): the fork has what is there of it"},
+		}, []string{"broken-lineage cutoff byte offset is past the source rollout", "history-elsewhere the first part of the session is in " + wholeFile}, 13, "Codex refuses the history before #7 (cutoff byte offset is past the source rollout): the fork has the part of it that exists"},
 		{"offset inside a record", func(dir string) {
 			write(t, filepath.Join(dir, forkedFile), strings.Replace(read(t, filepath.Join(dir, forkedFile)), `"end_byte_offset":43901`, `"end_byte_offset":43900`, 1))
-		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (cutoff byte offset is not at a complete JSONL record): the fork has what is there of it"},
+		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (cutoff byte offset is not at a complete JSONL record): the fork has the part of it that exists"},
 		{"circle", func(dir string) {
 			text := read(t, filepath.Join(dir, wholeFile))
 			write(t, filepath.Join(dir, wholeFile), strings.Replace(text, `"history_mode":"paginated",`, `"history_mode":"paginated","history_base":{"thread_id":"`+forked+`","end_ordinal_exclusive":29,"end_byte_offset":22023},`, 1))
@@ -441,13 +441,13 @@ func TestLineage_broken(t *testing.T) {
 		{"another thread's", func(dir string) {
 			text := read(t, filepath.Join(dir, wholeFile))
 			write(t, filepath.Join(dir, wholeFile), strings.Replace(text, `"id":"`+whole+`"`, `"id":"`+child+`"`, 1))
-		}, []string{"broken-lineage source rollout filename or metadata belongs to another thread", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout filename or metadata belongs to another thread): the fork has what is there of it"},
+		}, []string{"broken-lineage source rollout filename or metadata belongs to another thread", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout filename or metadata belongs to another thread): the fork has the part of it that exists"},
 		{"two reasons", func(dir string) {
 			write(t, filepath.Join(dir, forkedFile), strings.NewReplacer(`"history_mode":"paginated"`, `"history_mode":"legacy"`, `"end_byte_offset":43901`, `"end_byte_offset":43900`).Replace(read(t, filepath.Join(dir, forkedFile))))
-		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout mixes history modes, cutoff byte offset is not at a complete JSONL record): the fork has what is there of it"},
+		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout mixes history modes, cutoff byte offset is not at a complete JSONL record): the fork has the part of it that exists"},
 		{"another history mode", func(dir string) {
 			write(t, filepath.Join(dir, forkedFile), strings.Replace(read(t, filepath.Join(dir, forkedFile)), `"history_mode":"paginated"`, `"history_mode":"legacy"`, 1))
-		}, []string{"broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout mixes history modes): the fork has what is there of it"},
+		}, []string{"broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout mixes history modes): the fork has the part of it that exists"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := storetest.Copy(t, recorded)

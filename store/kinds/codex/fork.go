@@ -119,7 +119,7 @@ func lineageHazards(c chat.Cut) (hazards []string) {
 		if i := slices.IndexFunc(way, func(e *chat.Entry) bool { return e.Own == p }); i >= 0 {
 			first = way[i]
 		}
-		text := "Codex refuses the history before #%d (%s): the fork has what is there of it"
+		text := "Codex refuses the history before #%d (%s): the fork has the part of it that exists"
 		if p.base == nil {
 			text = "the history before #%d is not there (%s): the fork begins without it"
 		}

@@ -93,7 +93,7 @@ func (l *lineage) part(name string) (*part, error) {
 	}
 	if why := l.format.damage(name); why != nil {
 		l.faults = append(l.faults, model.Fault{
-			Code: FaultPacked, Severity: model.Stops, File: name, Meaning: "the packed rollout cannot be unpacked to its end: " + why.Error(), Verdict: "Codex cannot resume the session; what is there is shown",
+			Code: FaultPacked, Severity: model.Stops, File: name, Meaning: "the packed rollout cannot be unpacked to its end: " + why.Error(), Verdict: "Codex cannot resume the session; Hindcast shows the records that exist",
 		})
 	}
 	p := &part{name: name, file: file}
@@ -248,6 +248,6 @@ func (l *lineage) noteBroken(p *part, why string) {
 	l.faults = append(l.faults, model.Fault{
 		Code: FaultLineage, Severity: model.Stops, File: p.name,
 		Meaning: fmt.Sprintf("invalid paginated history lineage for %.40q: %s", l.names.threadOf(l.mine[0]), why),
-		Verdict: "Codex refuses to resume the session; what is there is shown",
+		Verdict: "Codex refuses to resume the session; Hindcast shows the records that exist",
 	})
 }

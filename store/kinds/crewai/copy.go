@@ -57,7 +57,7 @@ func copyOf(data []byte, o *own, parent, location string, at time.Time) (c again
 		c.hazards = append(c.hazards, fmt.Sprintf("the checkpoint names %q as its store; the copy names this one, so that a crew that is resumed writes here", o.Location))
 	}
 	if o.After != "" {
-		c.asks = append(c.asks, fmt.Sprintf("a flow that is resumed after a method finished hands its listeners None instead of what %s returned (crewAI 1.15.30): one that uses its argument fails", quote(o.After)))
+		c.asks = append(c.asks, fmt.Sprintf("a flow that is resumed after a method finished hands its listeners None instead of the result of %s (crewAI 1.15.30): a listener that uses its argument fails", quote(o.After)))
 	}
 	if len(o.Models) > 0 {
 		c.hazards = append(c.hazards, "the model of "+conversation.List(o.Models, conversation.OneLine)+" is an object of the program, and a checkpoint has its name alone: set agent.llm before kickoff()")

@@ -57,7 +57,7 @@ func Kind(cache *files.Cache) store.Kind {
 var folderKind = checkpoints.Kind{
 	Name: name, Framework: "crewAI", Depth: 4,
 	IDs:       "the checkpoint's, made of its second and a random number",
-	Unlisted:  "lists the file without what is in it, and fails to resume it",
+	Unlisted:  "lists the file without its content, and fails to resume it",
 	Severity:  model.Loses,
 	Notes:     "crewai 1",
 	Temporary: func(string) bool { return false },

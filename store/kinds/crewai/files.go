@@ -194,7 +194,7 @@ func (format) Restore(p *checkpoints.Putting) (n checkpoints.New, err error) {
 		return n, err
 	}
 	n.Name, n.Data = path.Join(c.branch, c.id+"_p-"+it.ID+".json"), c.data
-	n.Writes = fmt.Sprintf("a new checkpoint %s on the branch %s: that of #%d once more, and the newest", c.id, c.branch, p.At)
+	n.Writes = fmt.Sprintf("a new checkpoint %s on the branch %s: a copy of #%d, and the newest", c.id, c.branch, p.At)
 	n.Hazards, n.Asks = c.hazards, c.asks
 	return n, nil
 }

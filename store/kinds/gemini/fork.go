@@ -41,7 +41,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	}
 	short := c.ID[:8]
 	if slices.ContainsFunc(names, func(name string) bool { return isSession(name) && shortOf(name) == short }) {
-		return refuse("the id begins as that of another session, and Gemini CLI deletes both when it deletes one: choose another")
+		return refuse("the id begins like that of another session, and Gemini CLI deletes both when it deletes one: choose another id")
 	}
 	spans := []chat.Span{header}
 	for _, e := range way {

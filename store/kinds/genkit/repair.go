@@ -95,8 +95,8 @@ var remedies = map[string]remedy{
 var notMended = map[string]string{
 	FaultNoSession:    "no id of a session leads to a row that names none; fork it, and the new session has one",
 	FaultName:         "the SDKs refuse the id of the session, and a row cannot change its session; fork it under another id",
-	FaultNameMismatch: "the file says that it is another snapshot than its name: only who made it knows which is right",
-	FaultJournal:      "a file is neither as it was nor as it was to be: only who changed it knows what is right",
+	FaultNameMismatch: "the file says that it is another snapshot than its name: only you can tell which is right",
+	FaultJournal:      "another program changed a file, which is neither as before nor as planned: only you can tell which content is right",
 }
 
 // repair plans a repair. The error is a model.NothingToError where the SDK starts the

@@ -82,7 +82,7 @@ func (f format) copyOf(ctx context.Context, t rows.Tx, before *rows.Session, of 
 	}
 	id, ok := newID(of, before.Rows[len(before.Rows)-1].ID, before.Now)
 	if !ok {
-		return nil, refused("the ids of the thread are not those that LangGraph makes, so none is sure to be the newest")
+		return nil, refused("LangGraph did not make the ids of the thread, so no new id is sure to be the newest")
 	}
 	about, err := withMember(row.Bytes("metadata"), "source", `"fork"`)
 	if err != nil {

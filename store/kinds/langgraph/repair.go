@@ -180,7 +180,7 @@ func msgpackResult(call []byte, r result) ([]byte, error) {
 	case err == nil && calls && !is:
 		return members(msgpack.AppendMap(nil, 3), "role", "tool", "tool_call_id", r.id, "content", noAnswer), nil
 	case !is || id != pydantic:
-		return nil, fmt.Errorf("the message of the call %s is none of LangChain's", r.id)
+		return nil, fmt.Errorf("the message of the call %s is not in a form of LangChain's", r.id)
 	}
 	message := members(msgpack.AppendArray(nil, 4), "langchain_core.messages.tool", "ToolMessage")
 	message = members(msgpack.AppendMap(message, 9), "content", noAnswer, "additional_kwargs")
@@ -209,7 +209,7 @@ func withJSONResults(list []byte, lacks []result) ([]byte, error) {
 			case jsontape.FindMember(all[r.call], `"tool_calls"`) != nil:
 				whole = append(whole, []byte(`{"role":"tool",`+members+`}`))
 			default:
-				return nil, fmt.Errorf("the message of the call %s is none of LangChain's", r.id)
+				return nil, fmt.Errorf("the message of the call %s is not in a form of LangChain's", r.id)
 			}
 		}
 		if i < len(all) {

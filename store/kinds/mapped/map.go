@@ -217,7 +217,7 @@ func (m *Map) part(s *scanner) (key string, wrong *problem) {
 	m.whole = m.whole || c.query.document
 	for _, step := range c.query.steps {
 		if step.kind == stepAll {
-			return key, &problem{at, "the path leads to many values; only that of rows may"}
+			return key, &problem{at, "the path leads to many values; only the path of rows may"}
 		}
 	}
 	if key != columnWhere {

@@ -193,7 +193,7 @@ func (t *sessionTree) addEntries() {
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		if was, known := t.byID[n.id]; known || i > 0 && t.nodes[i-1].index == n.index {
-			t.fault(model.Loses, FaultTwice, t.file(i), "", fmt.Sprintf("its id or its number is that of another event, such as %s", t.nodes[max(was, 0)].file), "OpenHands reads one of the two")
+			t.fault(model.Loses, FaultTwice, t.file(i), "", fmt.Sprintf("another event, such as %s, has its id or its number", t.nodes[max(was, 0)].file), "OpenHands reads one of the two")
 		}
 		if _, known := t.byID[n.id]; !known {
 			t.byID[n.id] = i

@@ -82,7 +82,7 @@ func (j *Journal) applyIntent(ctx context.Context, e *intent, d *Draft, verify f
 	}
 	if err := w.carryOut(ctx, verify); err != nil {
 		if unfinished := (*UnfinishedError)(nil); errors.As(err, &unfinished) {
-			return explainOutcome(err, "the journal knows what is left to do")
+			return explainOutcome(err, "the journal has the steps that are left to do")
 		}
 		if left := (*LeftError)(nil); errors.As(err, &left) {
 			return explainOutcome(err, "the journal lists what it changed")

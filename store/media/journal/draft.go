@@ -390,13 +390,13 @@ func (d *Draft) checkForgets(plan *model.Plan) error {
 		}
 		return nil
 	case plan.Op != model.OpPurge || len(gone) != len(d.changes):
-		return errors.New("what is forgotten is forgotten by a purge, which does nothing else")
+		return errors.New("only a purge forgets contents, and it does nothing else")
 	}
 	h, err := d.j.readHistory()
 	if err != nil {
 		return err
 	}
-	plan.Asks = append(plan.Asks, "what is forgotten cannot be brought back, not by undo either")
+	plan.Asks = append(plan.Asks, "forgotten contents cannot be brought back, not by undo either")
 	for _, e := range h.entries {
 		op, needs := model.OpUndo, func(c Change) Version { return c.Before }
 		if e.Undone {

@@ -351,7 +351,7 @@ func (s *Store) holders(snapshotID string, but *session) []string {
 // store.ErrNotJSON and store.ErrTime.
 func (s *Store) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.RawMessage]) error {
 	if snapshot == nil {
-		return errors.New("memory: save snapshot: there is none")
+		return errors.New("memory: save snapshot: the snapshot is nil")
 	}
 	if err := s.saveSnapshot(ctx, snapshot); err != nil {
 		return fmt.Errorf("memory: save snapshot %q of session %q: %w", snapshot.ID, snapshot.SessionID, err)

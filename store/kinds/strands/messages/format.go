@@ -240,7 +240,7 @@ func goneWords(on tree.Source, id string) string {
 }
 
 func thereWords(id string) string {
-	return fmt.Sprintf("session %q is there again, as it was made", id)
+	return fmt.Sprintf("session %q is restored as first created", id)
 }
 
 // predictNext predicts how the SDK goes on.

@@ -144,7 +144,7 @@ func (p *pythonRecord) inspectStanding() {
 	switch {
 	case p.resumes:
 		if p.inspectStatus(status, p.root, true); p.summary.Kind != Swarm && len(p.failed) > 0 {
-			p.fault(FaultFailedLeft, p.member("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", sdk.Loads("what is next runs, and the run ends as failed even if all of it completes"))
+			p.fault(FaultFailedLeft, p.member("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", sdk.Loads("the next nodes run, and the run ends as failed even if all of them complete"))
 		}
 	case status < 0 || len(p.steps) == 0 || p.status == outcomeCompleted:
 	case p.active && p.summary.Kind != Swarm: // see inspectAnswer

@@ -130,7 +130,7 @@ func (r *Run) asItIs() Rewound {
 	case len(r.summary.Waiting) > 0 && r.place.Unanswered:
 		w.unanswered(r)
 	case len(r.summary.Waiting) > 0:
-		w.Resume = append(w.Resume, model.Resume{Call: call + r.answers(), Then: "answers what is waited for: " + list(r.summary.Waiting)})
+		w.Resume = append(w.Resume, model.Resume{Call: call + r.answers(), Then: "answers the waiting interrupts: " + list(r.summary.Waiting)})
 	case r.workOut:
 		w.Resume = append(w.Resume, startTwice)
 	default:
@@ -211,7 +211,7 @@ func (r *Run) refuse(i int) error {
 	case s.damaged:
 		return unable("what ran there cannot be read")
 	case i > 0 && s.upto == r.steps[i-1].upto:
-		return unable("%s has no place in the order of what ran: it %s, and what ran beside it is not known; put the run back to an execution before it",
+		return unable("%s has no place in the order of the nodes that ran: it %s, and it is unknown which nodes ran beside it; put the run back to an execution before it",
 			shorten(s.node, maxName), orWord(s.outcome.String(), "ended"))
 	}
 	return nil
@@ -284,11 +284,11 @@ func (w *rewinder) check() (Rewound, error) {
 	now := Decode(tape, tape.LookupPointer(from.tape.Pointer(from.root)), w.place)
 	for _, f := range now.faults {
 		if f.Severity == model.Stops {
-			return Rewound{}, unable("what is left does not load: %s: the SDK %s; repair the record first", f.Meaning, f.Verdict)
+			return Rewound{}, unable("the rest of the record does not load: %s: the SDK %s; repair the record first", f.Meaning, f.Verdict)
 		}
 	}
 	if last := len(now.steps) - 1; last != w.to || now.steps[last].id != w.steps[w.to].id {
-		return Rewound{}, unable("what is left would not be the run as it was after %s", shorten(w.steps[w.to].node, maxName))
+		return Rewound{}, unable("the rest of the record would not be the run as it was after %s", shorten(w.steps[w.to].node, maxName))
 	}
 	w.now = now
 	w.Next = now.summary.Next
@@ -318,7 +318,7 @@ func (w *rewinder) sayStart() {
 	w.warn("the agents of the nodes begin their conversations anew: only their last words are stored")
 	if isTypeScript(w.tape, w.root) {
 		w.Loads = "the record is loaded, and what runs is " + w.now.next
-		call, then := kind+`.invoke("…")`, "runs "+w.now.next+"; the text is what the nodes are given"
+		call, then := kind+`.invoke("…")`, "runs "+w.now.next+"; the nodes get the text"
 		if w.summary.Kind == Swarm {
 			then = "runs " + w.now.next + ", with the words and the context that were handed over; the text is for the first node only"
 		} else if w.summary.Task == "" {

@@ -60,7 +60,7 @@ func (w *rewinder) rewindPython() error {
 // refusePython refuses a run whose record lacks facts that the rewind needs.
 func (w *rewinder) refusePython() error {
 	if w.outline.order < 0 {
-		return unable("the record has no order of what ran")
+		return unable("the record does not say in which order the nodes ran")
 	}
 	for name := range w.kept {
 		if name == workOutName {
@@ -163,7 +163,7 @@ func (w *rewinder) handOver(next string) {
 		name := t.Key(n)
 		_, stays := w.kept[name]
 		if stays && w.dropped[name] {
-			w.warn("what %s shared stays as it is now: it ran before the position and since, and when it shared what is not stored", shorten(name, maxName))
+			w.warn("what %s shared stays as it is now: it ran before the position and since, and the record does not say when it shared this", shorten(name, maxName))
 		}
 		return !stays && w.dropped[name]
 	})

@@ -174,7 +174,7 @@ func TestPlanRestore_hazards(t *testing.T) {
 		return pythonFile(`"messages": [{"role": "user", "content": [{"text": "` + text + `"}], "tracking_id": "t1"}]`)
 	}
 	for name, c := range map[string]struct{ latest, target, want string }{
-		"prompt":      {now, pythonFile(pythonTalk("q"), stays), "its system prompt is not that of the head"},
+		"prompt":      {now, pythonFile(pythonTalk("q"), stays), "its system prompt differs from the head's"},
 		"same prompt": {pythonFile(pythonTalk("q", "-a"), stays), pythonFile(pythonTalk("q"), stays), "the SDK takes the stored system prompt"},
 		"app data":    {now, strings.Replace(pythonFile(pythonTalk("q")), `"app_data": {}`, `"app_data": {"label": 1}`, 1), `"app data"`},
 		"unknown":     {now, pythonFile(pythonTalk("q"), `"later": 1`), `"later"`},

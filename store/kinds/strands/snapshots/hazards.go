@@ -24,7 +24,7 @@ func (m *move) warn(d *document, next *engine.Next) {
 	}
 	next.Hazards = append(next.Hazards, inspect.ConversationHazards(sends, "Strands", d.Data)...)
 	if head != nil && head.Dialect != d.Dialect && head.Dialect != unknownDialect {
-		next.Asks = append(next.Asks, fmt.Sprintf("only Strands for %s loads it, and what is loaded now was written by that for %s", d.Dialect, head.Dialect))
+		next.Asks = append(next.Asks, fmt.Sprintf("only Strands for %s loads it, and Strands for %s wrote the snapshot that is loaded now", d.Dialect, head.Dialect))
 	}
 }
 
@@ -62,7 +62,7 @@ func (d *document) promptHazard(head *document) string {
 	case prompt == nil:
 		return ""
 	case head != nil && !bytes.Equal(prompt, head.member("system_prompt", "systemPrompt")):
-		return "its system prompt is not that of the head: the SDK takes the stored one, whatever prompt the program passes"
+		return "its system prompt differs from the head's: the SDK takes the stored one, whatever prompt the program passes"
 	}
 	return "the SDK takes the stored system prompt, whatever prompt the program passes"
 }

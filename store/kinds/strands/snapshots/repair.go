@@ -53,7 +53,7 @@ func (m *move) mendLatest() error {
 		if fatal[0].Code == FaultSchema {
 			m.askSchema(&doc)
 		}
-		m.hazards("the SDK does not start from what is loaded now: " + fatal[0].Meaning)
+		m.hazards("the SDK does not start from the snapshot that it loads: " + fatal[0].Meaning)
 	}
 	for i := len(m.h.items) - 1; i >= 0; i-- {
 		good := &m.h.items[i]

@@ -103,7 +103,7 @@ func (m *move) shown() {
 	if err != nil || !bytes.Equal(data, m.doc.Data) {
 		return // the target itself will do
 	}
-	m.hazards(fmt.Sprintf("#%d is the very same as #%d, and is shown as what is loaded", m.h.index(i), m.h.index(m.target)))
+	m.hazards(fmt.Sprintf("#%d has the same bytes as #%d, which is shown as the loaded snapshot", m.h.index(i), m.h.index(m.target)))
 	m.target = i
 	m.Target = m.h.point(i)
 }
@@ -120,7 +120,7 @@ func (m *move) put(content []byte) error {
 		return err
 	}
 	if bytes.Equal(latest, content) && m.h.at >= 0 {
-		m.hazards("the snapshot is what is loaded already: no file changes")
+		m.hazards("the snapshot is loaded already: no file changes")
 		return nil
 	}
 	if m.h.at >= 0 {
@@ -131,7 +131,7 @@ func (m *move) put(content []byte) error {
 				return err
 			}
 			m.step(tree.Step{Name: m.place.kept("snapshot_" + id + ".json"), Data: latest})
-			m.Writes = append(m.Writes, "what is loaded now is first saved as snapshot "+id)
+			m.Writes = append(m.Writes, "the snapshot that is loaded now is first saved as "+id)
 		}
 	}
 	m.step(tree.Step{Name: m.place.kept(latestFile), Data: content})

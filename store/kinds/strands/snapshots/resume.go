@@ -222,7 +222,7 @@ func (s *standing) answers() []model.Resume {
 	if s.dialect == typeScript {
 		call = "invoke([" + strings.Join(parts, ", ") + "])"
 	}
-	then := "the answer goes to who asked for it, and the tools that waited run"
+	then := "your answer is passed to the interrupted tool call, then the pending tools run"
 	if len(s.tools) > 0 {
 		then += ": " + naming(s.tools)
 	}

@@ -167,7 +167,7 @@ func checkCalls(t *testing.T, calls []model.Resume, all map[string]did) {
 				t.Errorf("%s: %s: %t, and the plan says %q", r.Call, what, does, r.Then)
 			}
 		}
-		runs := strings.Contains(r.Then, "the tools run") || strings.Contains(r.Then, "the tools that waited run") || strings.Contains(r.Then, "the tools of the last message run")
+		runs := strings.Contains(r.Then, "the tools run") || strings.Contains(r.Then, "the pending tools run") || strings.Contains(r.Then, "the tools of the last message run")
 		says("the tools run", runs, len(d.Ran) > 0)
 		says("the calls are sent bare", strings.Contains(r.Then, "without results"), strings.HasSuffix(strings.TrimSuffix(d.Sent[0], " u.t"), "a.UU"))
 		says("errors are written", strings.Contains(r.Then, "Tool was interrupted."), strings.Contains(d.Saved, "E"))
