@@ -26,9 +26,9 @@ func TestCandidates(t *testing.T) {
 		{"claude-code", query.Literal("no such words", query.SmartCase), 0},
 		{"claude-code", query.Literal("say \"no\"", query.SmartCase), all}, // which may stand there with escapes
 	} {
-		kind := pi.Kind(nil)
+		kind := pi.Kind(nil).Kind
 		if c.store == "claude-code" {
-			kind = claudecode.Kind(nil)
+			kind = claudecode.Kind(nil).Kind
 		}
 		s, err := kind.Open(t.Context(), "../testdata/coding/"+c.store)
 		if err != nil {

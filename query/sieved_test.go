@@ -27,9 +27,9 @@ func TestGrep_ofSievedSessions(t *testing.T) {
 	}
 	hits, sieved := 0, 0
 	for _, at := range []struct{ kind, dir string }{{"pi", written}, {"pi", "../testdata/coding/pi"}, {"claude-code", "../testdata/coding/claude-code"}} {
-		kind := pi.Kind(nil)
+		kind := pi.Kind(nil).Kind
 		if at.kind == "claude-code" {
-			kind = claudecode.Kind(nil)
+			kind = claudecode.Kind(nil).Kind
 		}
 		s, err := kind.Open(t.Context(), at.dir)
 		if err != nil {

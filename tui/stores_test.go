@@ -76,7 +76,7 @@ func TestStores_inThePersonsFolder(t *testing.T) {
 	o := shelf(func(ctx context.Context, path string) (store.Store, error) {
 		return claudecode.Kind(nil).Open(ctx, path)
 	})
-	o.Stores = append(o.Stores[:1], store.Found{Identity: store.Identity{Kind: claudecode.Kind(nil), At: path}})
+	o.Stores = append(o.Stores[:1], store.Found{Identity: store.Identity{Kind: claudecode.Kind(nil).Kind, At: path}})
 	o.Getenv = environment(map[string]string{"HOME": home})
 	short := filepath.Join("~", ".claude", "projects")
 	p := start(t, o, 100, 30)

@@ -18,6 +18,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/media/bucket"
 	"hindcast/store/storetest"
@@ -75,7 +76,7 @@ func inBucket(t *testing.T) *bucketed {
 
 func (b *bucketed) open() storetest.Writer {
 	b.t.Helper()
-	s, err := bucket.Kind(bucket.Options{Endpoint: b.proxy.URL}, messages.Elsewhere(nil)).Open(b.t.Context(), b.hello.Address)
+	s, err := bucket.Kind(bucket.Options{Endpoint: b.proxy.URL}, engine.Finder(messages.Kind(nil))).Open(b.t.Context(), b.hello.Address)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"hindcast/store"
-	"hindcast/store/engine/databases"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/adk"
 	"hindcast/store/kinds/agentframework"
 	"hindcast/store/kinds/aider"
@@ -32,7 +32,6 @@ import (
 	"hindcast/store/media/bucket"
 	"hindcast/store/media/files"
 	"hindcast/store/media/pg"
-	"hindcast/store/media/tree"
 	"hindcast/store/native/postgres"
 	"hindcast/store/native/sqlite"
 )
@@ -41,18 +40,17 @@ import (
 // theirs. They keep notes of what they read in the cache, if it is not nil, and of what they write where
 // there is no place beside it in the user's folder for data; with "" nothing is written there.
 func All(cache *files.Cache, data string) store.Kinds {
-	graphs, sessions, items := langgraph.ServedKind(data), adk.ServedKind(data), openaiagents.ServedKind(data)
-	return store.Kinds{
-		jsonl.Kind(),
+	list := []engine.Kind{
+		{Kind: jsonl.Kind()},
 		messages.Kind(cache),
 		snapshots.Kind(cache),
 		genkit.Kind(cache),
-		sqlite.Kind(),
-		databases.Also(langgraph.Kind(), graphs),
+		{Kind: sqlite.Kind()},
+		langgraph.Kind(data),
 		agentframework.Kind(cache),
 		crewai.Kind(cache),
-		databases.Also(adk.Kind(), sessions),
-		databases.Also(openaiagents.Kind(), items),
+		adk.Kind(data),
+		openaiagents.Kind(data),
 		mastra.Kind(),
 		llamaindex.Kind(),
 		pi.Kind(cache),
@@ -64,10 +62,23 @@ func All(cache *files.Cache, data string) store.Kinds {
 		copilot.Kind(cache),
 		crush.Kind(cache),
 		aider.Kind(cache),
-		remote.Kind(),
-		databases.Kind(postgres.Format{}, graphs, sessions, items),
-		bucket.Kind(bucket.Options{}, elsewhere(cache)...),
+		{Kind: remote.Kind()},
 	}
+	var all store.Kinds
+	for _, k := range list {
+		all = append(all, k.Kind)
+	}
+	return append(all, engine.Servers(append([]engine.Kind{served}, list...)...), bucket.Kind(bucket.Options{}, engine.Finder(list...)))
+}
+
+// served is the kind of Hindcast's own stores in databases on a server.
+var served = engine.Kind{
+	Kind: store.Kind{Name: "postgres"}, Served: true,
+	Sign: func(_ context.Context, at engine.Site) (why string, ok bool, err error) {
+		why, ok = postgres.Sign(at.Tables)
+		return why, ok, nil
+	},
+	OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return postgres.On(ctx, at.Server) },
 }
 
 // ErrNoPlace: there are no stores of Hindcast's own at such an address.
@@ -84,23 +95,4 @@ func Create(ctx context.Context, address string) (store.Store, error) {
 		return nil, fmt.Errorf("make %q: %w", address, ErrNoPlace)
 	}
 	return sqlite.Create(ctx, address)
-}
-
-// elsewhere returns those of the kinds whose stores are opened where no disk is, in the same
-// order.
-func elsewhere(cache *files.Cache) []tree.Opener {
-	return []tree.Opener{
-		messages.Elsewhere(cache),
-		snapshots.Elsewhere(cache),
-		genkit.Elsewhere(cache),
-		agentframework.Elsewhere(cache),
-		crewai.Elsewhere(cache),
-		pi.Elsewhere(cache),
-		claudecode.Elsewhere(cache),
-		codex.Elsewhere(cache),
-		gemini.Elsewhere(cache),
-		openhands.Elsewhere(cache),
-		copilot.Elsewhere(cache),
-		aider.Elsewhere(cache),
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/kinds/pi"
@@ -23,7 +24,7 @@ var homesDir = flag.String("homes", "", "the folder in which the sessions of ben
 // agent is one whose sessions are timed.
 type agent struct {
 	name  string
-	kind  func(*files.Cache) store.Kind
+	kind  func(*files.Cache) engine.Kind
 	write storetest.Transcript
 	// file is that of a session, and next a message that an agent adds to "s".
 	file func(project, id string, begun time.Time) string

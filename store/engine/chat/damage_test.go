@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/kinds/codex"
@@ -24,7 +25,7 @@ import (
 
 // linear is an agent with a session of four messages, a line each behind those of the header.
 type linear struct {
-	kind         func(*files.Cache) store.Kind
+	kind         func(*files.Cache) engine.Kind
 	file         string // in the storage
 	header       string // lines
 	message      func(n int, words string) string

@@ -5,11 +5,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +38,8 @@ type Agent struct {
 	// Files are the names of files that are a storage each, as patterns of path.Match: see
 	// store.Kind. A folder is recognised as one by Roots alone.
 	Files []string
+	// Local says that sessions are in databases, which are read on a disk alone.
+	Local bool
 	// Shape says in a few words which files tell a storage: "PROJECT/SESSION.jsonl".
 	Shape string
 	// Signs says of a file whether it is a session, by its beginning. A file that a person opened is
@@ -71,93 +70,35 @@ type Agent struct {
 
 // Kind returns the kind for the list of kinds. cache keeps titles from one run of the program
 // to the next; nil remembers them in this process only.
-func (a *Agent) Kind(cache *files.Cache) store.Kind {
-	return store.Kind{
-		Name:      a.Name,
-		Framework: a.Framework,
-		Files:     a.Files,
-		Recognise: a.recognise,
-		Likens:    true,
-		Open: func(ctx context.Context, path string) (store.Store, error) {
-			return a.Open(ctx, path, cache)
-		},
-		Places: a.Places,
-	}
+func (a *Agent) Kind(cache *files.Cache) engine.Kind {
+	return engine.Kind{
+		Kind: store.Kind{Name: a.Name, Framework: a.Framework, Files: a.Files, Likens: true, Places: a.Places},
+		Sign: a.sign, Copied: !a.Local,
+		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return a.Open(ctx, at, cache) },
+	}.Derive()
 }
 
-// Elsewhere describes the sessions that were copied to where no disk is.
-func (a *Agent) Elsewhere(cache *files.Cache) tree.Opener {
-	return tree.Opener{
-		Kind: a.Name,
-		Recognise: func(ctx context.Context, on tree.Source) (why string, ok bool, err error) {
-			if _, why, ok = a.storageIn(ctx, on); ok {
-				why = a.Shape
-			}
-			return why, ok, ctx.Err()
-		},
-		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			at, _, ok := a.storageIn(ctx, on)
-			if !ok {
-				return nil, fmt.Errorf("%s: open %q: %w", a.Name, on.Name(), store.ErrUnrecognised)
-			}
-			return a.openAt(ctx, at, on.Name(), cache)
-		},
-	}
-}
-
-// storageIn returns the first folder of a source that has sessions, or the folder around a file that is a
-// session. If there is neither, foreign describes the sessions of another program.
-func (a *Agent) storageIn(ctx context.Context, on tree.Source) (_ root, foreign string, ok bool) {
-	if at, err := on.Tree().Stamp("."); err == nil && at.Kind == files.Regular {
-		around, ok := on.At("..")
-		if !ok {
-			return root{}, "", false
-		}
-		at := root{dir: around.Name(), only: path.Base(on.Name()), on: around, up: a.inner(around.Name(), around.Tree())}
-		said, _ := a.isStorage(ctx, at)
-		return at, said.foreign, said.yes
-	}
-	for _, below := range a.below(path.Base(on.Name())) {
-		in, ok := on.At(below)
-		if !ok {
-			continue
-		}
-		at := root{dir: in.Name(), on: in, up: a.inner(in.Name(), in.Tree())}
-		said, err := a.isStorage(ctx, at)
-		if said.yes || err != nil {
-			return at, "", said.yes
-		}
-		foreign = cmp.Or(foreign, said.foreign)
-	}
-	return root{}, foreign, false
-}
-
-// root is where the storage of a path is: so many folders up from the one that is opened, of
-// which only one file may be meant.
+// root is a folder of a site, up folders above which the storage may be. only is the one file that was opened, or "".
 type root struct {
-	dir, only string
-	// on is the folder where it is on no disk.
-	on tree.Source
-	up int
+	engine.Site
+	only string
+	up   int
 }
 
-// rootOf returns where the storage of a path may be.
-func (a *Agent) roots(address string) (list []root, err error) {
-	info, err := os.Stat(address)
-	if err != nil {
-		return nil, err
+// roots returns the folders of a site that may have the storage.
+func (a *Agent) roots(at engine.Site) (list []root, err error) {
+	if at.Err != nil {
+		return nil, at.Err
 	}
-	whole, err := filepath.Abs(address)
-	if err != nil {
-		return nil, err
+	if !at.IsFolder() {
+		if around, name, ok := at.Around(); ok {
+			list = append(list, root{around, name, a.inner(around)})
+		}
+		return list, nil
 	}
-	if !info.IsDir() {
-		dir := filepath.Dir(whole)
-		return []root{{dir: dir, only: filepath.Base(whole), up: a.innerOf(dir)}}, nil
-	}
-	for _, below := range a.below(filepath.Base(whole)) {
-		if dir := filepath.Join(address, below); isDir(dir) {
-			list = append(list, root{dir: dir, up: a.innerOf(filepath.Join(whole, below))})
+	for _, below := range a.below(path.Base(at.Whole())) {
+		if in, ok := at.Below(below); ok {
+			list = append(list, root{in, "", a.inner(in)})
 		}
 	}
 	return list, nil
@@ -173,29 +114,20 @@ func (a *Agent) below(name string) (list []string) {
 	return list
 }
 
-// innerOf is inner of a folder on the disk.
-func (a *Agent) innerOf(dir string) int {
-	t, err := tree.OpenDisk(dir)
-	if err != nil {
-		return 0 // opening it says why
-	}
-	defer t.Close() // it was only looked at
-	return a.inner(dir, t)
-}
-
-func (a *Agent) inner(dir string, t tree.Tree) int {
+// inner returns how many folders above a folder the storage is.
+func (a *Agent) inner(at engine.Site) int {
 	if a.Inner == nil {
 		return 0
 	}
-	return a.Inner(dir, t)
+	t, done, err := at.Tree()
+	if err != nil {
+		return 0 // opening it says why
+	}
+	defer done()
+	return a.Inner(at.Whole(), t)
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// mostSigned bounds the files of a folder that recognise reads. signSize bytes of a file are usually enough,
+// mostSigned bounds the files of a folder that sign reads. signSize bytes of a file are usually enough,
 // and longSize bytes are read of a file that begins with long records.
 const (
 	mostSigned = 8
@@ -203,20 +135,25 @@ const (
 	longSize   = 48 << 10
 )
 
-// recognise looks for a file that is named as a session's and begins as one.
-func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
-	roots, err := a.roots(path)
-	if err != nil {
-		return "", false, err
+// sign looks for a file that is named as a session's and begins as one.
+func (a *Agent) sign(ctx context.Context, at engine.Site) (why string, ok bool, err error) {
+	_, said, why, err := a.findRoot(ctx, at)
+	if said.yes {
+		why = a.Shape
 	}
-	for _, r := range roots {
-		said, err := a.isStorage(ctx, r)
-		if said.yes || err != nil {
-			return a.Shape, said.yes, err
-		}
+	return why, said.yes, err
+}
+
+// findRoot returns the first root of a site that has sessions, or else the last root, with the verdict on its files. The
+// root is nil if the site has no roots. why is the first reason against a root.
+func (a *Agent) findRoot(ctx context.Context, at engine.Site) (found *root, said signed, why string, err error) {
+	roots, err := a.roots(at)
+	for i := 0; i < len(roots) && err == nil && !said.yes; i++ {
+		found = &roots[i]
+		said, err = a.isStorage(ctx, *found)
 		why = cmp.Or(why, said.foreign, said.misses)
 	}
-	return why, false, nil
+	return found, said, why, err
 }
 
 // misses says why a file of a tree is no session that looks as if it were meant to be one; "" of any other.
@@ -264,7 +201,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 	if err != nil {
 		return said, ctx.Err()
 	}
-	if r.on == nil {
+	if r.On == nil {
 		defer func() { _ = errors.Join(s.storage.Close(), s.closeDatabases()) }() // it was only looked at
 	}
 	in := s.storage.In()

@@ -2,11 +2,8 @@ package chat
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"iter"
-
-	"hindcast/store"
 )
 
 // How a file is recognised.
@@ -130,14 +127,4 @@ func (a *Agent) foreign(s Sign) string {
 		why += ": perhaps " + s.Perhaps + "'s"
 	}
 	return why
-}
-
-// refusal returns the error of opening a storage whose first sessions are all foreign, nil for another
-// storage.
-func (a *Agent) refusal(ctx context.Context, at root) error {
-	said, err := a.isStorage(ctx, at)
-	if said.yes || err != nil || said.foreign == "" {
-		return err
-	}
-	return fmt.Errorf("%w: %s", store.ErrUnrecognised, said.foreign)
 }

@@ -47,49 +47,41 @@ type Store struct {
 	searched sync.Pool
 }
 
-// Open opens the storage at a path, or around it. It finishes an interrupted write of Hindcast's own, and
+// Open opens the storage at a site, or around it. It finishes an interrupted write of Hindcast's own, and
 // writes nothing else. It returns errors of the file system, or store.ErrUnrecognised if another program
 // wrote the sessions.
-func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Store, error) {
-	roots, err := a.roots(path)
-	if err == nil && len(roots) == 0 {
+func (a *Agent) Open(ctx context.Context, at engine.Site, cache *files.Cache) (s *Store, err error) {
+	r, said, _, err := a.findRoot(ctx, at)
+	switch {
+	case err != nil:
+	case r == nil:
 		err = fs.ErrNotExist
+	case !said.yes && said.foreign != "":
+		err = fmt.Errorf("%w: %s", store.ErrUnrecognised, said.foreign)
+	default:
+		s, err = a.openRoot(*r, cache)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err))
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, at.Name(), files.Cause(err))
 	}
-	at := roots[0]
-	for _, r := range roots[1:] { // the first that has sessions
-		if said, _ := a.isStorage(ctx, at); said.yes {
-			break
-		}
-		at = r
-	}
-	if err := a.refusal(ctx, at); err != nil {
-		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, err)
-	}
-	s, err := a.openAt(ctx, at, path, cache)
-	if err != nil || at.only == "" || a.Noun == "" {
-		return s, err
+	s.connect(ctx, at.Name())
+	if r.only == "" || a.Noun == "" {
+		return s, nil
 	}
 	list, err := s.listSpots(ctx, s.storage.In())
 	if err == nil && len(list) == 0 {
-		said, _ := a.isStorage(ctx, at)
 		err = fmt.Errorf("%w: %s", store.ErrUnrecognised, cmp.Or(said.misses, "it does not begin as "+a.Noun))
 	}
 	if err != nil {
-		err = errors.Join(fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err)), s.Close())
+		err = errors.Join(fmt.Errorf("%s: open %q: %w", a.Name, at.Name(), files.Cause(err)), s.Close())
 		return nil, err
 	}
 	return s, nil
 }
 
-// openAt opens a storage at an address, and finishes what was broken off.
-func (a *Agent) openAt(ctx context.Context, at root, address string, cache *files.Cache) (*Store, error) {
-	s, err := a.openRoot(at, cache)
-	if err != nil {
-		return nil, fmt.Errorf("%s: open %q: %w", a.Name, address, files.Cause(err))
-	}
+// connect makes the store of the engine, and finishes what was broken off.
+func (s *Store) connect(ctx context.Context, address string) {
+	a := s.agent
 	s.storage.Recover(ctx)
 	s.files = &engine.Files{Storage: s.storage, Watching: s.watchFolder, Closing: s.closeDatabases, Unread: s.findUnread, Deep: true,
 		Damage: model.Fault{Code: "unfinished-write", Severity: model.Loses, Verdict: "Hindcast writes nothing until that is put right"}}
@@ -109,14 +101,13 @@ func (a *Agent) openAt(ctx context.Context, at root, address string, cache *file
 		Lacks: func(op model.Op) string { return a.lacks(op, s.format) },
 		Move:  s.planMove, Next: s.predictNext,
 	}, s.files, address)
-	return s, nil
 }
 
 func (a *Agent) openRoot(at root, cache *files.Cache) (*Store, error) {
-	s := &Store{agent: a, dir: at.dir, only: at.only}
-	storage, err := engine.OpenStorage(at.dir, engine.StorageOptions{
+	s := &Store{agent: a, dir: at.Name(), only: at.only}
+	storage, err := engine.OpenStorage(s.dir, engine.StorageOptions{
 		Place: s.placeOf, Ignore: isHidden, Private: true,
-		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
+		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.On, Framework: a.Framework,
 	})
 	if err != nil {
 		return nil, err

@@ -198,7 +198,7 @@ func put(t testing.TB, name, text string) {
 // open opens a folder of the kind until the test ends.
 func open(t testing.TB, dir string, cache *files.Cache) *engine.Store {
 	t.Helper()
-	s, err := demoKind.Open(t.Context(), cache, dir)
+	s, err := demoKind.Open(t.Context(), cache, engine.SiteOf(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func open(t testing.TB, dir string, cache *files.Cache) *engine.Store {
 }
 
 // kindOf returns the kind as the list of kinds has it.
-func kindOf() store.Kind { return demoKind.Kind(nil) }
+func kindOf() store.Kind { return demoKind.Kind(nil).Kind }
 
 // drawn returns the snapshots of a session, a line each.
 func drawn(t testing.TB, s store.Store, session string) (lines []string) {
@@ -426,7 +426,7 @@ func TestErrors(t *testing.T) {
 	if _, err := s.Faults(t.Context(), "none"); !errors.Is(err, model.ErrNoSession) {
 		t.Errorf("faults: %v", err)
 	}
-	if _, err := demoKind.Open(t.Context(), nil, filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(fmt.Sprint(err), "demo: open") {
+	if _, err := demoKind.Open(t.Context(), nil, engine.SiteOf(filepath.Join(t.TempDir(), "none"))); !errors.Is(err, os.ErrNotExist) || !strings.Contains(fmt.Sprint(err), "demo: open") {
 		t.Errorf("open: %v", err)
 	}
 }
@@ -646,22 +646,22 @@ func TestRecognise(t *testing.T) {
 		for file, text := range test.files {
 			put(t, filepath.Join(dir, filepath.FromSlash(file)), text)
 		}
-		why, ok, err := demoKind.Recognise(t.Context(), dir)
+		why, ok, err := demoKind.Kind(nil).Recognise(t.Context(), dir)
 		if ok != test.want || err != nil || (why == "a file with demo_session") != ok {
 			t.Errorf("%s: %q, %t, %v", name, why, ok, err)
 		}
 	}
-	if _, ok, err := demoKind.Recognise(t.Context(), filepath.Join(t.TempDir(), "none")); ok || !errors.Is(err, os.ErrNotExist) {
+	if _, ok, err := demoKind.Kind(nil).Recognise(t.Context(), filepath.Join(t.TempDir(), "none")); ok || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of no folder: %t, %v", ok, err)
 	}
 	file := filepath.Join(t.TempDir(), "a.json")
 	put(t, file, signed)
-	if _, ok, err := demoKind.Recognise(t.Context(), file); ok || err != nil {
+	if _, ok, err := demoKind.Kind(nil).Recognise(t.Context(), file); ok || err != nil {
 		t.Errorf("of a file: %t, %v", ok, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := demoKind.Recognise(ctx, filepath.Dir(file)); !errors.Is(err, context.Canceled) {
+	if _, _, err := demoKind.Kind(nil).Recognise(ctx, filepath.Dir(file)); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that ended: %v", err)
 	}
 }

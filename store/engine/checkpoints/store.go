@@ -3,9 +3,7 @@ package checkpoints
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,45 +27,23 @@ const (
 
 // Kind returns the kind for the list of kinds. What files say is remembered in the cache;
 // nil remembers it as long as a store is open.
-func (k Kind) Kind(cache *files.Cache) store.Kind {
-	return store.Kind{
-		Name:      k.Name,
-		Framework: k.Framework,
-		Recognise: k.Recognise,
-		Places:    k.Places,
-		Open:      func(ctx context.Context, dir string) (store.Store, error) { return k.Open(ctx, cache, dir) },
-	}
-}
-
-// Elsewhere describes checkpoints that were copied to where no disk is.
-func (k Kind) Elsewhere(cache *files.Cache) tree.Opener {
-	return tree.Opener{
-		Kind: k.Name,
-		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
-			why, ok := k.recognise(on.Tree())
-			return why, ok, ctx.Err()
-		},
-		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			return k.openFolder(ctx, on.Name(), "", engine.StorageOptions{Cache: cache, On: on, Private: true})
-		},
-	}
+func (k Kind) Kind(cache *files.Cache) engine.Kind {
+	return engine.Kind{
+		Kind: store.Kind{Name: k.Name, Framework: k.Framework, Places: k.Places},
+		Sign: engine.InFolder(k.sign), Copied: true,
+		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return k.Open(ctx, cache, at) },
+	}.Derive()
 }
 
 // Open opens a folder. A write of Hindcast's own that was broken off is finished; nothing
 // else is written.
-func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*engine.Store, error) {
-	whole, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, err)
+func (k Kind) Open(ctx context.Context, cache *files.Cache, at engine.Site) (*engine.Store, error) {
+	r, dir := reader{Kind: &k}, at.Name()
+	if at.On == nil {
+		r.dir = filepath.FromSlash(at.Whole())
 	}
-	return k.openFolder(ctx, dir, whole, engine.StorageOptions{Cache: cache, Private: true})
-}
-
-// openFolder opens a folder, which programs on this machine may name whole; "" where they cannot.
-func (k Kind) openFolder(ctx context.Context, dir, whole string, o engine.StorageOptions) (*engine.Store, error) {
-	r := reader{Kind: &k, dir: whole}
 	m := &engine.Files{Damage: model.Fault{Code: FaultJournal, Severity: model.Odd, Verdict: "nothing: it does not know of the journal"}}
-	o.Ignore, o.Notes, o.Now, o.Framework = k.Temporary, k.Notes, time.Now, k.Framework
+	o := engine.StorageOptions{Cache: cache, On: at.On, Private: true, Ignore: k.Temporary, Notes: k.Notes, Now: time.Now, Framework: k.Framework}
 	o.Place = func(session string) engine.Place { return r.placeOf(m.Storage.In(), session) }
 	var err error
 	if m.Storage, err = engine.OpenStorage(dir, o); err != nil {
@@ -183,21 +159,8 @@ func (r reader) checkFiles(ctx context.Context, in engine.In) (list []model.Faul
 	return list, nil
 }
 
-// Recognise looks at the first files of a folder that can be of the kind.
-func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, err error) {
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
-		return "", false, err
-	}
-	disk, err := tree.OpenDisk(dir)
-	if err != nil {
-		return "", false, err
-	}
-	why, ok = k.recognise(disk)
-	return why, ok, errors.Join(ctx.Err(), disk.Close())
-}
-
-func (k Kind) recognise(t tree.Tree) (why string, ok bool) {
+// sign looks at the first files of a folder that can be of the kind.
+func (k Kind) sign(ctx context.Context, _ engine.Site, t tree.Tree) (why string, ok bool, err error) {
 	looked := 0
 	for _, at := range k.listFolders(t, min(k.Depth, 1), fewFolders) {
 		names, err := t.List(at)
@@ -212,11 +175,11 @@ func (k Kind) recognise(t tree.Tree) (why string, ok bool) {
 			}
 			looked++
 			if head, err := tree.Head(t, full, headSize); err == nil && k.Format.Signs(full, head) {
-				return k.Signed, true
+				return k.Signed, true, ctx.Err()
 			}
 		}
 	}
-	return "", false
+	return "", false, ctx.Err()
 }
 
 // mostLooked bounds the files that are read to recognise a folder, and headSize is how much of

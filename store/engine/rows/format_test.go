@@ -18,7 +18,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
-	"hindcast/store/media/pg"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/media/sqlitefile"
 )
@@ -138,7 +137,7 @@ func (s *Store) in(ctx context.Context, session string, what func(tables, Place)
 
 // demoStores is the kind of the demo, which opens a [Store].
 func demoStores() store.Kind {
-	k := demoKind.Kind()
+	k := demoKind.Kind(nil, "").Kind
 	k.Open = func(ctx context.Context, path string) (store.Store, error) {
 		m, err := demoKind.openFile(ctx, path)
 		if err != nil {
@@ -147,13 +146,6 @@ func demoStores() store.Kind {
 		return newStore(m), nil
 	}
 	return k
-}
-
-// servedStores opens a [Store] on a server.
-type servedStores struct{ *Served }
-
-func (s servedStores) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
-	return newStore(s.openMedium(ctx, on)), nil
 }
 
 // entry1 is an entry as a format reads it.

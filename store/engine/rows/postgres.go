@@ -17,48 +17,17 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/media/pg"
 )
 
-// Served is a kind whose tables are in a database on a PostgreSQL server.
-type Served struct {
-	kind Kind
-	// data is the user's folder for data, in which the journals are.
-	data string
-}
-
-// Served returns the kind for databases on a server. What Hindcast writes there it notes in the user's
-// folder for data; with "" nothing is written.
-func (k Kind) Served(data string) *Served { return &Served{k, data} }
-
-// Name returns the kind's name.
-func (s *Served) Name() string { return s.kind.Name }
-
-// Sign describes why a database is recognised, or, with false, what it lacks. has are the columns of its
-// tables.
-func (s *Served) Sign(has map[string]map[string]bool) (why string, ok bool) {
-	tables := slices.Sorted(maps.Keys(s.kind.Tables))
-	for _, table := range tables {
-		if !hasAll(has[table], s.kind.Tables[table]) {
-			return "a PostgreSQL database without " + s.kind.Framework + "'s tables " + strings.Join(tables, " and "), false
-		}
-	}
-	return "a PostgreSQL database with " + s.kind.Framework + "'s tables " + strings.Join(tables, " and "), true
-}
-
-// Open opens the store in a database, which is closed with it.
-func (s *Served) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
-	return s.openMedium(ctx, on).newStore(), nil
-}
-
-func (s *Served) openMedium(ctx context.Context, on *pg.Server) *medium {
-	m := &medium{kind: s.kind, address: on.String(), now: time.Now, carrier: &database{Server: on, kind: s.kind}}
-	if s.data != "" {
+// openServer opens the medium in a database on a server, which is closed with it.
+func (k Kind) openServer(ctx context.Context, on *pg.Server, data string) *medium {
+	m := &medium{kind: k, address: on.String(), now: time.Now, carrier: &database{Server: on, kind: k}}
+	if data != "" {
 		host, port, name := on.Place()
-		sum := sha256.Sum256([]byte(strings.Join([]string{s.kind.Name, host, port, name}, "\x00")))
+		sum := sha256.Sum256([]byte(strings.Join([]string{k.Name, host, port, name}, "\x00")))
 		readable := strings.Trim(unreadable().ReplaceAllString(host+"-"+port+"-"+name, "-"), "-.")
-		m.book.path = filepath.Join(s.data, "postgres", fmt.Sprintf("%s-%.60s-%x", s.kind.Name, readable, sum[:4]))
+		m.book.path = filepath.Join(data, "postgres", fmt.Sprintf("%s-%.60s-%x", k.Name, readable, sum[:4]))
 	}
 	m.settleIntent(ctx)
 	return m

@@ -247,11 +247,11 @@ func TestRecognise_damaged(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if why, ok, err := demoKind.Kind().Recognise(t.Context(), path); ok || err != nil || (why == "") != (text == "") {
+		if why, ok, err := demoKind.Kind(nil, "").Recognise(t.Context(), path); ok || err != nil || (why == "") != (text == "") {
 			t.Errorf("%s: %q, %t, %v", what, why, ok, err)
 		}
 	}
-	if why, ok, err := demoKind.Kind().Recognise(t.Context(), path+"none"); ok || !errors.Is(err, os.ErrNotExist) {
+	if why, ok, err := demoKind.Kind(nil, "").Recognise(t.Context(), path+"none"); ok || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%q, %t, %v", why, ok, err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/databases"
+	"hindcast/store/engine"
+	"hindcast/store/media/pg"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
@@ -30,7 +31,13 @@ func served(t testing.TB) (string, *pgtest.Cluster) {
 }
 
 // onServer is the kind of the demo's databases on a server.
-func onServer(data string) store.Kind { return databases.Kind(servedStores{demoKind.Served(data)}) }
+func onServer(data string) store.Kind {
+	k := demoKind.Kind(&demoKind, data)
+	k.OpenAt = func(ctx context.Context, at engine.Site) (store.Store, error) {
+		return newStore(demoKind.openServer(ctx, at.Server, data)), nil
+	}
+	return engine.Servers(k)
+}
 
 // both runs a test on the demo in a file and on the demo on a server. change runs statements.
 func both(t *testing.T, test func(t *testing.T, s store.Store, change func(...string))) {
@@ -113,7 +120,7 @@ func TestStore_reads(t *testing.T) {
 
 // TestStore_readAll: the demo holds all that a store that is read holds.
 func TestStore_readAll(t *testing.T) {
-	storetest.Read(t, demoKind.Kind(), demoFile(t))
+	storetest.Read(t, demoKind.Kind(nil, "").Kind, demoFile(t))
 }
 
 func TestStore_readAllServed(t *testing.T) {
@@ -121,7 +128,7 @@ func TestStore_readAllServed(t *testing.T) {
 		t.Skip("it runs without -short")
 	}
 	address, _ := served(t)
-	storetest.Read(t, databases.Also(demoKind.Kind(), demoKind.Served("")), address)
+	storetest.Read(t, demoKind.Kind(&demoKind, "").Kind, address)
 }
 
 // TestStore_isNotThere: what is not there is told by the errors of the port, and each error says what
@@ -280,7 +287,7 @@ func TestGrowth(t *testing.T) {
 	answerRow := func(id string) string {
 		return "INSERT INTO answers SELECT session, branch, id, at FROM entries WHERE id = '" + id + "'"
 	}
-	rowstest.Growth(t, demoKind.Kind(), demoFile(t), "plain", []rowstest.Change{
+	rowstest.Growth(t, demoKind.Kind(nil, "").Kind, demoFile(t), "plain", []rowstest.Change{
 		{What: "nothing", Statements: []string{"SELECT 1"}},
 		{What: "one more", Statements: []string{entryRow("plain", "", "p4", "p3", 13, "assistant", "four"), answerRow("p4")}, Fresh: 1},
 		{What: "two that wait", Statements: []string{entryRow("plain", "", "p5", "p4", 14, "user", "five"), entryRow("plain", "", "p6", "p5", 15, "assistant", "six"), answerRow("p5")}, Fresh: 2},
@@ -373,7 +380,7 @@ func TestKind_sign(t *testing.T) {
 		filepath.Join(dir, "empty.db"): ": false",
 		dir:                            ": false",
 	} {
-		why, ok, err := demoKind.recognise(t.Context(), path)
+		why, ok, err := demoKind.Kind(nil, "").Recognise(t.Context(), path)
 		if got := fmt.Sprint(why, ": ", ok); err != nil || got != want {
 			t.Errorf("%s: %s, %v", filepath.Base(path), got, err)
 		}
@@ -387,7 +394,7 @@ func TestKind_sign(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, _, err := demoKind.recognise(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := demoKind.Kind(nil, "").Recognise(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	columns := map[string]map[string]bool{}
@@ -397,12 +404,13 @@ func TestKind_sign(t *testing.T) {
 			columns[table][c] = true
 		}
 	}
-	on := demoKind.Served("")
-	if why, ok := on.Sign(columns); !ok || why != "a PostgreSQL database with Demo's tables answers and entries and heads" || on.Name() != "demo" {
-		t.Error(why, ok, on.Name())
+	on := demoKind.Kind(&demoKind, "")
+	at := engine.Site{Server: &pg.Server{}, Tables: columns}
+	if why, ok, err := on.Sign(t.Context(), at); !ok || err != nil || why != "a PostgreSQL database with Demo's tables answers and entries and heads" || on.Name != "demo" {
+		t.Error(why, ok, err, on.Name)
 	}
 	delete(columns["entries"], "body")
-	if why, ok := on.Sign(columns); ok || why != "a PostgreSQL database without Demo's tables answers and entries and heads" {
+	if why, ok, err := on.Sign(t.Context(), at); ok || err != nil || why != "a PostgreSQL database without Demo's tables answers and entries and heads" {
 		t.Error(why, ok)
 	}
 }
@@ -423,7 +431,7 @@ func TestKind_renamed(t *testing.T) {
 	}
 	statements = append(statements, "CREATE TABLE alone (session text PRIMARY KEY, branch, id, parent, body, at)", "CREATE TABLE other (x REFERENCES my_sessions)")
 	newDatabase(t, path, statements...)
-	why, ok, err := k.recognise(t.Context(), path)
+	why, ok, err := k.Kind(nil, "").Recognise(t.Context(), path)
 	if want := "a SQLite database with Demo's tables my_log and my_sessions"; why != want || !ok || err != nil {
 		t.Error(why, ok, err)
 	}

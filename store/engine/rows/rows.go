@@ -174,22 +174,36 @@ func (k Kind) watchedTables() []string {
 	return tables
 }
 
-// Kind returns the kind for the list of kinds.
-func (k Kind) Kind() store.Kind {
-	return store.Kind{
-		Name:      k.Name,
-		Framework: k.Framework,
-		Files:     []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"},
-		Recognise: k.recognise,
-		Places:    k.Places,
-		Open: func(ctx context.Context, path string) (store.Store, error) {
-			m, err := k.openFile(ctx, path)
+// Kind returns the kind for the list of kinds. served is the kind in a database on a server, or nil. A write there is
+// noted in data, the user's folder for data; with "" nothing is written there.
+func (k Kind) Kind(served *Kind, data string) engine.Kind {
+	return engine.Kind{
+		Kind: store.Kind{Name: k.Name, Framework: k.Framework, Files: []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"}, Places: k.Places},
+		Sign: func(ctx context.Context, at engine.Site) (why string, ok bool, err error) {
+			if at.Server == nil {
+				return k.signFile(ctx, at)
+			}
+			tables := slices.Sorted(maps.Keys(served.Tables))
+			ok = !slices.ContainsFunc(tables, func(table string) bool { return !hasAll(at.Tables[table], served.Tables[table]) })
+			return served.describeTables("PostgreSQL", ok, tables), ok, nil
+		},
+		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) {
+			if at.Server != nil {
+				return served.openServer(ctx, at.Server, data).newStore(), nil
+			}
+			m, err := k.openFile(ctx, at.Path)
 			if err != nil {
 				return nil, err
 			}
 			return m.newStore(), nil
 		},
-	}
+		Served: served != nil,
+	}.Derive()
+}
+
+// describeTables says whether a database has tables of the kind.
+func (k Kind) describeTables(database string, has bool, tables []string) string {
+	return "a " + database + " database " + map[bool]string{true: "with ", false: "without "}[has] + k.Framework + "'s tables " + strings.Join(tables, " and ")
 }
 
 // sign returns why a database is of the kind, or, with false, the tables and columns that it lacks.
@@ -203,12 +217,12 @@ func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err er
 				return "not a " + k.Framework + " database: " + tables[i] + " is " + what, false, nil
 			}
 		}
-		return "a SQLite database without " + k.Framework + "'s tables " + strings.Join(tables, " and "), false, err
+		return k.describeTables("SQLite", false, tables), false, err
 	}
 	if sets[0] != nil {
 		tables = slices.Sorted(maps.Values(sets[0]))
 	}
-	return "a SQLite database with " + k.Framework + "'s tables " + strings.Join(tables, " and "), true, nil
+	return k.describeTables("SQLite", true, tables), true, nil
 }
 
 // findTableSets returns the sets of the kind's tables in a database, each by the names that the

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
 )
@@ -149,14 +149,13 @@ func (k Kind) openFile(ctx context.Context, path string) (*medium, error) {
 	return m, nil
 }
 
-// recognise asks SQLite: a descriptor of our own on the file would, when closed, drop
+// signFile asks SQLite: a descriptor of our own on the file would, when closed, drop
 // the locks that this process holds on it.
-func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return "", false, err
+func (k Kind) signFile(ctx context.Context, at engine.Site) (why string, ok bool, err error) {
+	if at.Info == nil || !at.Info.Mode().IsRegular() || at.Info.Size() == 0 {
+		return "", false, nil
 	}
-	f := sqlitefile.New(path, nil)
+	f := sqlitefile.New(at.Path, nil)
 	err = f.Read(ctx, func(t *sqlitefile.Tx) (err error) {
 		why, ok, err = k.sign(ctx, inFile(t))
 		return err
@@ -164,7 +163,7 @@ func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, 
 	err = errors.Join(err, f.Close())
 	if errors.Is(err, sqlitefile.ErrUnsettled) {
 		// Where a write of Hindcast's own was broken off, to open the store settles it.
-		m, failed := k.openFile(ctx, path)
+		m, failed := k.openFile(ctx, at.Path)
 		if failed == nil {
 			return "a SQLite database in which Hindcast wrote to " + k.Framework + "'s tables", true, m.Close()
 		}

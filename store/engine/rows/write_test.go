@@ -62,7 +62,7 @@ func idsOf(points []model.Point) string {
 
 // TestRows: the demo holds all that a store holds that writes into the tables of another program.
 func TestRows(t *testing.T) {
-	storetest.Rows(t, demoKind.Kind(), demoFile(t), "heads")
+	storetest.Rows(t, demoKind.Kind(nil, "").Kind, demoFile(t), "heads")
 }
 
 func TestRows_served(t *testing.T) {
@@ -329,7 +329,7 @@ func TestApply_wentOn(t *testing.T) {
 		{model.Change{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: "e2"}, As: "again"}, []string{entryRow("again", "", "x", "e2", 30, "user", "on")}, `session "again" got the row x since write 1 made it`},
 		{to(model.OpRestore, "tour", "e2"), []string{"UPDATE heads SET id = 'e5' WHERE session = 'tour'"}, "the agent went on from it: restore the row that is wanted instead: the row of heads with id \"e5\""},
 	} {
-		err := rowstest.WentOn(t, demoKind.Kind(), demoFile(t), c.change, c.statements...)
+		err := rowstest.WentOn(t, demoKind.Kind(nil, "").Kind, demoFile(t), c.change, c.statements...)
 		if err == nil || !strings.Contains(err.Error(), c.says) && !strings.Contains(err.Error(), "the agent went on from it") {
 			t.Errorf("%v: %v", c.change, err)
 		}

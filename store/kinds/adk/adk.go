@@ -29,6 +29,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
 )
 
@@ -62,11 +63,13 @@ func places(around store.Surroundings) []string {
 	return []string{filepath.Join(around.Work, database), filepath.Join(around.Work, "*", database)}
 }
 
-// Kind describes the adk store.
-func Kind() store.Kind {
-	k := kind
+// Kind describes the sessions of ADK in a SQLite file, and those of DatabaseSessionService in a database on a server.
+// data is the user's folder for data.
+func Kind(data string) engine.Kind {
+	k, on := kind, kind
 	k.Format = format{}
-	return k.Kind()
+	on.Order, on.Format = []string{"timestamp", "id"}, served{}
+	return k.Kind(&on, data)
 }
 
 // format implements rows.Format.

@@ -17,15 +17,6 @@ var (
 	_ rows.Doctor = served{}
 )
 
-// ServedKind describes the sessions of DatabaseSessionService in a database on a server. data is the user's
-// folder for data.
-func ServedKind(data string) *rows.Served {
-	k := kind
-	k.Order = []string{"timestamp", "id"}
-	k.Format = served{}
-	return k.Served(data)
-}
-
 // List implements rows.Lister. What a session began with is read where it is small.
 func (served) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {

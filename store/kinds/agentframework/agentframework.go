@@ -32,17 +32,13 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/checkpoints"
 	"hindcast/store/media/files"
-	"hindcast/store/media/tree"
 )
 
-// Elsewhere describes checkpoints that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener { return kind.Elsewhere(cache) }
-
 // Kind describes the kind.
-func Kind(cache *files.Cache) store.Kind { return kind.Kind(cache) }
+func Kind(cache *files.Cache) engine.Kind { return kind.Kind(cache) }
 
 var kind = checkpoints.Kind{
 	Name: "agent-framework", Framework: "Agent Framework",

@@ -24,7 +24,7 @@ func recorded(name string) string {
 }
 
 func open(t *testing.T, dir string) storetest.Writer {
-	return storetest.AsWriter(storetest.OpenStore(t, agentframework.Kind(nil), dir))
+	return storetest.AsWriter(storetest.OpenStore(t, agentframework.Kind(nil).Kind, dir))
 }
 
 // with returns a store with files.

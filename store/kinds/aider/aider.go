@@ -42,10 +42,7 @@ import (
 )
 
 // Kind describes the chats of aider. cache keeps titles; it may be nil.
-func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
-
-// Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 // fileName is that of a project's chats. The option --chat-history-file names another, which is
 // opened by its name.

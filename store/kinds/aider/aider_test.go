@@ -25,7 +25,7 @@ import (
 
 const fixture = "../../../testdata/coding/aider/.aider.chat.history.md"
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixture) }
 
 // inText returns the chats in a text.
 func inText(t interface{ Fatal(...any) }, text []byte) []section {
@@ -231,7 +231,7 @@ func TestMoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	moved, kind := filepath.Join(dir, "hist.md"), Kind(nil)
+	moved, kind := filepath.Join(dir, "hist.md"), Kind(nil).Kind
 	places := kind.Places(store.Surroundings{Env: func(name string) string {
 		return map[string]string{"AIDER_CHAT_HISTORY_FILE": moved}[name]
 	}})
@@ -262,7 +262,7 @@ func TestChats_empty(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# aider chat started at 2026-01-02 03:04:05\n#### one\n# aider chat started at 2026-01-02 04:00:00\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := storetest.OpenStore(t, Kind(nil), file)
+	s := storetest.OpenStore(t, Kind(nil).Kind, file)
 	for _, info := range storetest.Sessions(t, s) {
 		if n := len(storetest.Headers(t, s, info.ID)); n != info.Snapshots {
 			t.Errorf("the chat %s has %d messages, and the list says %d", info.ID, n, info.Snapshots)

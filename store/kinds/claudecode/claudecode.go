@@ -46,10 +46,7 @@ import (
 )
 
 // Kind describes the sessions of Claude Code. cache keeps titles; it may be nil.
-func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
-
-// Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 // projects is the folder of all sessions in that of the settings.
 const projects = "projects"

@@ -19,9 +19,9 @@ import (
 
 const fixtures = "../../../testdata/coding/claude-code"
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixtures) }
 
-func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, fixtures) }
 
 // open opens the store at a path.
 func open(t testing.TB, path string) store.Store {

@@ -368,7 +368,7 @@ func TestInterop_claudeCodeElsewhere(t *testing.T) {
 	c := newClaude(t)
 	elsewhere := "CLAUDE_CONFIG_DIR=" + t.TempDir()
 	c.run(elsewhere + " claude -p 'first question'")
-	chattest.Found(t, Kind(nil), c.home, elsewhere)
+	chattest.Found(t, Kind(nil).Kind, c.home, elsewhere)
 }
 
 // Where parents were never written, Claude Code sends the last piece; of a join it sends all of them,

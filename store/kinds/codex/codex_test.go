@@ -46,9 +46,9 @@ const (
 	segmentStart = "2026-11-22T11:16:57Z"
 )
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), recorded) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, recorded) }
 
-func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), recorded) }
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, recorded) }
 
 // opened opens a store until the end of the test.
 func opened(t *testing.T, path string) store.Store {

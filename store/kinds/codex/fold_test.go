@@ -139,7 +139,7 @@ func TestRollBack(t *testing.T) {
 			t.Errorf("the fork of #%d is sent %q and not %q", at, got, want)
 		}
 	}
-	storetest.Fork(t, Kind(nil), dir)
+	storetest.Fork(t, Kind(nil).Kind, dir)
 }
 
 // fork forks a session and returns the id of the new one.

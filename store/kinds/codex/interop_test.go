@@ -218,7 +218,7 @@ func TestInterop_codexElsewhere(t *testing.T) {
 	elsewhere, index := "CODEX_HOME="+dir, t.TempDir()
 	r.env = []string{elsewhere, "CODEX_SQLITE_HOME=" + index}
 	r.must("first question")
-	chattest.Found(t, Kind(nil), r.home, elsewhere)
+	chattest.Found(t, Kind(nil).Kind, r.home, elsewhere)
 	t.Setenv("CODEX_HOME", dir)
 	t.Setenv("CODEX_SQLITE_HOME", index)
 	disk, err := tree.OpenDisk(dir)

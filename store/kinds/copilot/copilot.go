@@ -37,10 +37,7 @@ import (
 )
 
 // Kind describes the sessions of Copilot CLI. cache keeps titles; it may be nil.
-func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
-
-// Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 var agent = &chat.Agent{
 	Name: "copilot-cli", Framework: "Copilot CLI", IDs: "Copilot CLI named the event",

@@ -25,9 +25,9 @@ const (
 	recorded = "1176a339-4847-4a9a-8002-872c283cafb0"
 )
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixtures) }
 
-func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, fixtures) }
 
 func open(t testing.TB, dir string) storetest.Writer {
 	t.Helper()

@@ -189,5 +189,5 @@ func TestInterop_copilotCLIElsewhere(t *testing.T) {
 	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
 	elsewhere := "COPILOT_HOME=" + t.TempDir()
 	c.ask(elsewhere+" copilot", "first question")
-	chattest.Found(t, Kind(nil), c.home, elsewhere)
+	chattest.Found(t, Kind(nil).Kind, c.home, elsewhere)
 }

@@ -23,35 +23,31 @@ package crewai
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/checkpoints"
 	"hindcast/store/media/files"
-	"hindcast/store/media/tree"
 )
 
 const name = "crewai"
 
-// Elsewhere describes checkpoints that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener { return folderKind.Elsewhere(cache) }
-
 // Kind describes the kind, in both of its forms.
-func Kind(cache *files.Cache) store.Kind {
-	inFiles := folderKind.Kind(cache)
-	kind := inFiles
-	kind.Files = rowsKind("").Files
-	form := func(path string) store.Kind {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return rowsKind(path)
+func Kind(cache *files.Cache) engine.Kind {
+	kind := folderKind.Kind(cache)
+	inFolder := kind
+	form := func(at engine.Site) engine.Kind {
+		if at.Info == nil || !at.Info.Mode().IsRegular() {
+			return inFolder
 		}
-		return inFiles
+		return kindOfRows(filepath.FromSlash(at.Whole())).Kind(nil, "")
 	}
-	kind.Recognise = func(ctx context.Context, path string) (string, bool, error) { return form(path).Recognise(ctx, path) }
-	kind.Open = func(ctx context.Context, path string) (store.Store, error) { return form(path).Open(ctx, path) }
-	return kind
+	kind.Files = kindOfRows("").Kind(nil, "").Files
+	kind.Sign = func(ctx context.Context, at engine.Site) (string, bool, error) { return form(at).Sign(ctx, at) }
+	kind.OpenAt = func(ctx context.Context, at engine.Site) (store.Store, error) { return form(at).OpenAt(ctx, at) }
+	return kind.Derive()
 }
 
 var folderKind = checkpoints.Kind{

@@ -22,7 +22,7 @@ import (
 func recorded(name string) string { return filepath.Join("..", "..", "..", "testdata", "crewai", name) }
 
 func open(t testing.TB, path string) store.Store {
-	return storetest.OpenStore(t, crewai.Kind(nil), path)
+	return storetest.OpenStore(t, crewai.Kind(nil).Kind, path)
 }
 
 // drawn is a session in one line a snapshot.
@@ -255,7 +255,7 @@ func TestFaults(t *testing.T) {
 // At every checkpoint of a SQLite file: what is written, taken back and done again. The copy is
 // JSONB as crewAI's, and names the file as its store.
 func TestRows(t *testing.T) {
-	storetest.Rows(t, crewai.Kind(nil), recorded("checkpoints.db"))
+	storetest.Rows(t, crewai.Kind(nil).Kind, recorded("checkpoints.db"))
 
 	file := storetest.Copy(t, recorded("checkpoints.db"))
 	s := storetest.AsWriter(open(t, file))
@@ -283,7 +283,7 @@ func TestUndo_agentWentOn(t *testing.T) {
 		file := storetest.Copy(t, recorded("checkpoints.db"))
 		ref := storetest.Headers(t, open(t, file), "tour-77f0b5ae")[0].Ref()
 		t.Run(name, func(t *testing.T) {
-			_ = rowstest.WentOn(t, crewai.Kind(nil), file, model.Change{Op: model.OpRestore, Ref: ref},
+			_ = rowstest.WentOn(t, crewai.Kind(nil).Kind, file, model.Change{Op: model.OpRestore, Ref: ref},
 				"INSERT INTO checkpoints SELECT '9' || id, created_at, "+parent+", branch, data FROM checkpoints WHERE id = 'HEAD'")
 		})
 	}
@@ -380,14 +380,14 @@ func FuzzDecode(f *testing.F) {
 
 // A torn page costs the checkpoints on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, crewai.Kind(nil), recorded("checkpoints.db"))
+	rowstest.Torn(t, crewai.Kind(nil).Kind, recorded("checkpoints.db"))
 }
 
 // A run is named after what it is of, wherever that stands among what crewAI lists.
 func TestRows_session(t *testing.T) {
 	path := rowstest.Copied(t, recorded("checkpoints.db"))
 	rowstest.Execute(t, path, `UPDATE checkpoints SET data = jsonb(replace(json(data), '"entities":[', '"entities":[{"entity_type":"flow","executor_type":"agent"},'))`)
-	if sessions := storetest.Sessions(t, storetest.OpenStore(t, crewai.Kind(nil), path)); len(sessions) != 1 || sessions[0].ID != "tour-77f0b5ae" {
+	if sessions := storetest.Sessions(t, storetest.OpenStore(t, crewai.Kind(nil).Kind, path)); len(sessions) != 1 || sessions[0].ID != "tour-77f0b5ae" {
 		t.Errorf("%+v", sessions)
 	}
 }

@@ -3,7 +3,6 @@ package crewai
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,14 +23,7 @@ const run = `iif(json_valid(data, 9),
 	|| '-' || substr(coalesce(json_extract(data, at || '.checkpoint_kickoff_event_id'), json_extract(data, at || '.checkpoint_state.id'), 'run'), 1, 8) FROM ` + subject + `),
 	'(damaged)')`
 
-// rowsKind returns the kind of the file at a path.
-func rowsKind(path string) store.Kind {
-	if whole, err := filepath.Abs(path); err == nil {
-		path = whole
-	}
-	return kindOfRows(path).Kind()
-}
-
+// kindOfRows returns the kind of the file at a path.
 func kindOfRows(path string) rows.Kind {
 	return rows.Kind{
 		Name: name, Framework: "crewAI",

@@ -36,11 +36,12 @@ import (
 )
 
 // Kind describes the sessions of crush. cache keeps titles; it may be nil.
-func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 var agent = &chat.Agent{
 	Name: "crush", Framework: "crush", IDs: "crush named the message",
 	Roots: []string{".", ".crush"},
+	Local: true,
 	Shape: "crush's tables sessions and messages",
 	Format: func(dir string) chat.Format {
 		return &format{chat.Databases{Dir: dir, Default: "crush.db", Tables: map[string]string{

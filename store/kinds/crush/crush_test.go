@@ -22,7 +22,7 @@ import (
 
 const fixture = "../../../testdata/coding/crush"
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixture) }
 
 // A database whose tables are still in its log alone is crush's, and has no session.
 func TestRead_tablesInTheLog(t *testing.T) {

@@ -31,10 +31,7 @@ import (
 )
 
 // Kind describes the sessions of Gemini CLI. cache keeps titles; it may be nil.
-func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
-
-// Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 var agent = &chat.Agent{
 	Name: "gemini-cli", Framework: "Gemini CLI", IDs: "Gemini CLI named the message",

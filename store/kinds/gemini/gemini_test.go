@@ -29,9 +29,9 @@ const (
 	doomed   = "13a0feae-a6d3-45e8-8c44-ecb24f563abc"
 )
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixtures) }
 
-func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, fixtures) }
 
 func open(t testing.TB, dir string) storetest.Writer {
 	t.Helper()
@@ -549,7 +549,7 @@ func TestSessions_remembered(t *testing.T) {
 		count := counting{new(format), new(atomic.Int64)}
 		count.lines.Decode = decode
 		of.Format = func(string) chat.Format { return count }
-		s, err := of.Open(t.Context(), filepath.Dir(filepath.Dir(dir)), files.NewCache(caches))
+		s, err := of.Open(t.Context(), engine.SiteOf(filepath.Dir(filepath.Dir(dir))), files.NewCache(caches))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -242,5 +242,5 @@ func TestInterop_geminiCLIElsewhere(t *testing.T) {
 	elsewhere := "GEMINI_CLI_HOME=" + c.home
 	c.home = t.TempDir()                                                 // which has no settings
 	c.run(elsewhere + " gemini -m gemini-2.5-flash -p 'first question'") // else it asks which model to take, over and over
-	chattest.Found(t, Kind(nil), c.home, elsewhere)
+	chattest.Found(t, Kind(nil).Kind, c.home, elsewhere)
 }

@@ -27,9 +27,9 @@ const kind = "genkit"
 // concurrent use. Use Open.
 type Store struct {
 	dir string
-	// tree holds the files: disk, or the tree of on.
+	// tree holds the files until done.
 	tree  tree.Tree
-	disk  *tree.Disk
+	done  func()
 	on    tree.Source
 	cache *files.Cache
 	// now tells the time, by which work without a sign of life has expired.
@@ -72,20 +72,20 @@ func Open(ctx context.Context, dir string) (*Store, error) { return Options{}.Op
 
 // Open opens a folder as the function of that name does.
 func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
-	disk, err := tree.OpenDisk(dir)
-	if err != nil {
-		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
-	}
-	s, err := o.open(ctx, &Store{dir: dir, tree: disk, disk: disk})
-	if err != nil {
-		return nil, errors.Join(err, disk.Close())
-	}
-	return s, nil
+	return o.openAt(ctx, engine.SiteOf(dir))
 }
 
-// openOn opens what lies where no disk is.
-func (o Options) openOn(ctx context.Context, on tree.Source) (store.Store, error) {
-	return o.open(ctx, &Store{dir: on.Name(), tree: on.Tree(), on: on})
+func (o Options) openAt(ctx context.Context, at engine.Site) (*Store, error) {
+	t, done, err := at.Tree()
+	if err != nil {
+		return nil, fmt.Errorf("genkit: open %q: %w", at.Name(), files.Cause(err))
+	}
+	s, err := o.open(ctx, &Store{dir: at.Name(), tree: t, done: done, on: at.On})
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return s, nil
 }
 
 func (o Options) open(ctx context.Context, s *Store) (*Store, error) {
@@ -206,10 +206,8 @@ func (s *Store) Close() error {
 	}
 	s.joining.Lock()
 	defer s.joining.Unlock()
+	s.done()
 	var err error
-	if s.disk != nil {
-		err = s.disk.Close()
-	}
 	for _, p := range append(s.gone, s.parts()...) {
 		err = errors.Join(err, p.Close())
 	}

@@ -10,43 +10,31 @@ import (
 	"strings"
 
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
 // Kind describes the snapshot files of Genkit. cache keeps what rows said from
 // one run of the program to the next; nil remembers in this process only.
-func Kind(cache *files.Cache) store.Kind {
-	return store.Kind{
-		Name:      kind,
-		Framework: framework,
-		Recognise: recognise,
-		Open: func(ctx context.Context, dir string) (store.Store, error) {
-			return Options{Cache: cache}.Open(ctx, dir)
+func Kind(cache *files.Cache) engine.Kind {
+	return engine.Kind{
+		Kind: store.Kind{Name: kind, Framework: framework, Places: places},
+		Sign: sign, Copied: true,
+		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) {
+			return Options{Cache: cache}.openAt(ctx, at)
 		},
-		Places: func(around store.Surroundings) []string {
-			if around.Work == "" {
-				return nil
-			}
-			return []string{filepath.Join(around.Work, ".genkit", "snapshots"), filepath.Join(around.Work, ".snapshots*")}
-		},
+	}.Derive()
+}
+
+func places(around store.Surroundings) []string {
+	if around.Work == "" {
+		return nil
 	}
+	return []string{filepath.Join(around.Work, ".genkit", "snapshots"), filepath.Join(around.Work, ".snapshots*")}
 }
 
 const framework = "Genkit"
-
-// Elsewhere describes rows that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener {
-	return tree.Opener{
-		Kind: kind,
-		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
-			return recogniseTree(ctx, on.Tree(), on.Name())
-		},
-		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			return Options{Cache: cache}.openOn(ctx, on)
-		},
-	}
-}
 
 const (
 	// mostProbed and mostTried bound what recognise looks at: folders, and files
@@ -63,32 +51,20 @@ const (
 	prefixDepth = 3
 )
 
-// recognise looks for a row: a JSON file that says that it is the snapshot after which it is named, and
+// sign looks for a row: a JSON file that says that it is the snapshot after which it is named, and
 // when that was created. It is in the folder itself; or in each of the folders in it that is not empty, so
 // that a folder with a store among other things does not count; or in one of the places that a project has
 // for rows.
-func recognise(ctx context.Context, dir string) (why string, ok bool, err error) {
-	info, err := os.Stat(dir)
+func sign(ctx context.Context, at engine.Site) (why string, ok bool, err error) {
+	if !at.IsFolder() {
+		return whyNoFile(at.Path), false, nil
+	}
+	t, done, err := at.Tree()
 	if err != nil {
 		return "", false, err
 	}
-	if !info.IsDir() {
-		return whyNoFile(dir), false, nil
-	}
-	t, err := tree.OpenDisk(dir)
-	if err != nil {
-		return "", false, err
-	}
-	defer t.Close()
-	whole, err := filepath.Abs(dir)
-	if err != nil {
-		return "", false, err
-	}
-	return recogniseTree(ctx, t, filepath.ToSlash(whole))
-}
-
-// recogniseTree looks in any tree. whole is the whole name of its root, with slashes.
-func recogniseTree(ctx context.Context, t tree.Tree, whole string) (why string, ok bool, err error) {
+	defer done()
+	whole := at.Whole()
 	probe := probe{tree: few{t}}
 	for _, b := range bases(probe.tree, whole) {
 		if probe.isStore(ctx, b.dir, 0) {

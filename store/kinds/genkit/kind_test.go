@@ -59,7 +59,7 @@ func TestRecognise(t *testing.T) {
 		{made + "/genkit", "a Genkit project, but there is no row in .genkit/snapshots", false},
 		{made + "/project/src/main.go", "", false},
 	} {
-		why, ok, err := recognise(t.Context(), filepath.FromSlash(c.path))
+		why, ok, err := Kind(nil).Recognise(t.Context(), filepath.FromSlash(c.path))
 		if why != c.why || ok != c.ok || err != nil {
 			t.Errorf("%s is %q, %v, %v; want %q, %v", c.path, why, ok, err, c.why, c.ok)
 		}
@@ -68,11 +68,11 @@ func TestRecognise(t *testing.T) {
 		testdata + "/devproject-go-1.13.1/.genkit/runtimes/9022-3100-2026-11-21T01_18_35Z.json": "devproject-go-1.13.1/.genkit/snapshots",
 		made + "/flat/a.json": "open its folder, " + made + "/flat",
 	} {
-		if why, ok, err := recognise(t.Context(), file); ok || err != nil || !strings.Contains(why, part) {
+		if why, ok, err := Kind(nil).Recognise(t.Context(), file); ok || err != nil || !strings.Contains(why, part) {
 			t.Errorf("%s is %q, %v, %v", file, why, ok, err)
 		}
 	}
-	if _, ok, err := recognise(t.Context(), filepath.Join(made, "absent")); ok || err == nil {
+	if _, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(made, "absent")); ok || err == nil {
 		t.Errorf("what is not there is %v, %v", ok, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestRecognise_looksAtLittle(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	k := Kind(nil)
+	k := Kind(nil).Kind
 	want := []string{filepath.Join("/w", ".genkit", "snapshots"), filepath.Join("/w", ".snapshots*")}
 	if got := k.Places(store.Surroundings{Work: "/w", Home: "/h"}); !slices.Equal(got, want) {
 		t.Errorf("places are %q", got)

@@ -162,7 +162,7 @@ func TestFaults_ofWhatOtherProgramsLeave(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "global", pointersFolder, "pointed.json"), `{"currentSnapshotId":"a2","currentCreatedAt":"2026-11-20T10:00:02.000Z"}`)
 	write(t, filepath.Join(dir, "global", pointersFolder, "._pointed.json"), "\x00\x05\x16\x07")
-	if why, ok, err := recognise(t.Context(), dir); !ok {
+	if why, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok {
 		t.Fatalf("it is no store: %s, %v", why, err)
 	}
 	s := open(t, dir)

@@ -108,7 +108,7 @@ func TestSessions_countFaults(t *testing.T) {
 func TestHazards_areReadLikeAnyStore(t *testing.T) {
 	skip.Sequential(t)
 	for _, h := range hazards(t) {
-		t.Run(h.name, func(t *testing.T) { storetest.Read(t, Kind(nil), h.write(t)) })
+		t.Run(h.name, func(t *testing.T) { storetest.Read(t, Kind(nil).Kind, h.write(t)) })
 	}
 }
 

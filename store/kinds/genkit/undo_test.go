@@ -421,10 +421,10 @@ func TestJournal_isNoPartOfTheStore(t *testing.T) {
 	if got := len(storetest.Faults(t, s, "")); got != faults {
 		t.Errorf("there are %d faults, and were %d", got, faults)
 	}
-	if _, ok, err := recognise(t.Context(), dir); !ok || err != nil {
+	if _, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil {
 		t.Errorf("it is recognised: %v, %v", ok, err)
 	}
-	if _, ok, err := recognise(t.Context(), filepath.Join(dir, journal.Folder)); ok {
+	if _, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(dir, journal.Folder)); ok {
 		t.Errorf("the journal is taken for a store, %v", err)
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
 )
 
@@ -50,23 +51,18 @@ var kind = rows.Kind{
 	Places:    places,
 }
 
-// Kind describes the langgraph store.
-func Kind() store.Kind {
-	k := kind
+// Kind describes the checkpoints of LangGraph in a SQLite file, and in a database on a server. data is the user's
+// folder for data.
+func Kind(data string) engine.Kind {
+	k, on := kind, kind
 	k.Format = inFile{format{inSQLite{}}}
-	return k.Kind()
-}
-
-// ServedKind describes the langgraph store in a database on a server. data is the user's folder for data.
-func ServedKind(data string) *rows.Served {
-	k := kind
-	k.Tables = map[string]string{
+	on.Tables = map[string]string{
 		"checkpoints":       "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id checkpoint metadata",
 		"checkpoint_blobs":  "thread_id checkpoint_ns channel version type blob",
 		"checkpoint_writes": "thread_id checkpoint_ns checkpoint_id task_id idx channel type blob",
 	}
-	k.Format = lister{format{inPostgres{}}}
-	return k.Served(data)
+	on.Format = lister{format{inPostgres{}}}
+	return k.Kind(&on, data)
 }
 
 // format implements rows.Format.

@@ -34,7 +34,7 @@ func recorded(name string) string {
 // copied copies such a store, so that it can be changed.
 func copied(t testing.TB, name string) string { return rowstest.Copied(t, recorded(name)) }
 
-func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind(), path) }
+func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind("").Kind, path) }
 
 // execute changes a store as a program would that has it open, and closes it.
 func execute(t testing.TB, path, statement string, args ...any) {
@@ -226,12 +226,12 @@ func TestKind_recognise(t *testing.T) {
 		foreign: "a SQLite database without LangGraph's tables checkpoints and writes", half: "a SQLite database without LangGraph's tables checkpoints and writes",
 		text: "not a SQLite database", t.TempDir(): "",
 	} {
-		why, ok, err := Kind().Recognise(t.Context(), path)
+		why, ok, err := Kind("").Recognise(t.Context(), path)
 		if why != want || ok != strings.Contains(want, " with ") || err != nil {
 			t.Errorf("%s: %q, %v, %v", path, why, ok, err)
 		}
 	}
-	if _, err := Kind().Open(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "without LangGraph's tables") {
+	if _, err := Kind("").Open(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "without LangGraph's tables") {
 		t.Errorf("a foreign database is opened: %v", err)
 	}
 }
@@ -355,7 +355,7 @@ func TestLive(t *testing.T) {
 		}
 		state(t, s, head)
 		about(t, s, head)
-		if why, ok, err := Kind().Recognise(t.Context(), path); !ok || err != nil {
+		if why, ok, err := Kind("").Recognise(t.Context(), path); !ok || err != nil {
 			t.Errorf("not recognised: %s, %v", why, err)
 		}
 		untouched()
@@ -409,7 +409,7 @@ func TestGrowth(t *testing.T) {
 	asks := func(where string) string {
 		return "INSERT INTO writes SELECT thread_id, checkpoint_ns, checkpoint_id, 'asks', '', -3, '__interrupt__', 'json', '{}' FROM checkpoints" + where
 	}
-	rowstest.Growth(t, Kind(), path, "long", []rowstest.Change{
+	rowstest.Growth(t, Kind("").Kind, path, "long", []rowstest.Change{
 		{What: "nothing"},
 		{What: "one more", Do: grow(1), Fresh: 1},
 		{What: "many more", Do: grow(25), Fresh: 25},
@@ -545,7 +545,7 @@ func TestNext(t *testing.T) {
 
 // A torn page costs the checkpoints on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind(), recorded("agent.db"))
+	rowstest.Torn(t, Kind("").Kind, recorded("agent.db"))
 }
 
 // What all states take follows what is new in them, and the newest alone is read with what was written on it.

@@ -24,6 +24,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
 )
 
@@ -43,10 +44,10 @@ var kind = rows.Kind{
 }
 
 // Kind describes the llamaindex store.
-func Kind() store.Kind {
+func Kind() engine.Kind {
 	k := kind
 	k.Format = format{}
-	return k.Kind()
+	return k.Kind(nil, "")
 }
 
 // format implements rows.Format.

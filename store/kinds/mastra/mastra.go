@@ -28,6 +28,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
 )
 
@@ -53,10 +54,10 @@ var kind = rows.Kind{
 }
 
 // Kind describes the mastra store.
-func Kind() store.Kind {
+func Kind() engine.Kind {
 	k := kind
 	k.Format = format{}
-	return k.Kind()
+	return k.Kind(nil, "")
 }
 
 // format implements rows.Format.

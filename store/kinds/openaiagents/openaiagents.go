@@ -26,6 +26,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
 )
 
@@ -48,11 +49,14 @@ var kind = rows.Kind{
 	Damage: model.Fault{Severity: model.Loses, Meaning: "the item is no JSON", Verdict: "passes over the item"},
 }
 
-// Kind describes the openai-agents store.
-func Kind() store.Kind {
-	k := kind
+// Kind describes the sessions of the OpenAI Agents SDK in a SQLite file, and those of SQLAlchemySession in a database
+// on a server, in tables of the names that they have by default. data is the user's folder for data.
+func Kind(data string) engine.Kind {
+	k, on := kind, kind
 	k.Format = format{inFile}
-	return k.Kind()
+	// What transactions add at the same time has numbers in another order than times, and the SDK reads by time.
+	on.Order, on.Format = []string{"created_at", "id"}, served{format{onServer}}
+	return k.Kind(&on, data)
 }
 
 // Codes of faults.

@@ -16,16 +16,6 @@ var (
 	_ rows.Doctor = served{}
 )
 
-// ServedKind describes the sessions of SQLAlchemySession in a database on a server, in tables of the names that they
-// have by default. data is the user's folder for data.
-func ServedKind(data string) *rows.Served {
-	k := kind
-	// What transactions add at the same time has numbers in another order than times, and the SDK reads by time.
-	k.Order = []string{"created_at", "id"}
-	k.Format = served{format{onServer}}
-	return k.Served(data)
-}
-
 // onServer: no other class of the SDK writes to a server.
 func onServer(context.Context, rows.Tx, rows.Place) (class, error) {
 	return class{create: alchemyCreates, sequenced: true}, nil

@@ -93,7 +93,7 @@ func TestInterop_opencodeElsewhere(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.home, "elsewhere", "opencode", "my.db")); err != nil {
 		t.Errorf("opencode keeps it elsewhere: %v", err)
 	}
-	chattest.Found(t, Kind(nil), p.home, p.env...)
+	chattest.Found(t, Kind(nil).Kind, p.home, p.env...)
 }
 
 // program is opencode with a home of its own and a scripted model.

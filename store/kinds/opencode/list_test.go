@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
@@ -49,7 +50,7 @@ func TestSessions_takesTheSameTransactions(t *testing.T) {
 			f = agent.Format(dir).(*format)
 			return f
 		}
-		s, err := a.Open(t.Context(), storeOf(t, n), nil)
+		s, err := a.Open(t.Context(), engine.SiteOf(storeOf(t, n)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestSessions_takesTheSameTransactions(t *testing.T) {
 // A title is what the person typed in a short list as in a long one, where no session is read.
 func TestSessions_titlesAreTyped(t *testing.T) {
 	for _, n := range []int{len(titleRows), mostWhole + 1} {
-		for _, info := range storetest.Sessions(t, storetest.OpenStore(t, Kind(nil), storeOf(t, n))) {
+		for _, info := range storetest.Sessions(t, storetest.OpenStore(t, Kind(nil).Kind, storeOf(t, n))) {
 			if i, _ := strconv.Atoi(info.ID[len(info.ID)-5:]); info.Title != numbered(titlesTyped[i%len(titlesTyped)], i) {
 				t.Errorf("of %d sessions %s is called %q", n, info.ID, info.Title)
 			}

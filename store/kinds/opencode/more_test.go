@@ -211,7 +211,7 @@ func TestRead_filesOf0x(t *testing.T) {
 	if _, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil {
 		t.Errorf("recognised %v, %v", ok, err)
 	}
-	storetest.Read(t, Kind(nil), dir)
+	storetest.Read(t, Kind(nil).Kind, dir)
 	s := open(t, dir)
 	if got, want := treeOf(t, s, "ses_old1"), []string{"0<-1 hello", "1<0 hello, too [head]", fmt.Sprintf("2<1 never mind [off: %d to 1 00:00:00]", model.ReasonRewind)}; !slices.Equal(got, want) {
 		t.Errorf("the session is %q instead of %q", got, want)
@@ -354,7 +354,7 @@ func TestExport_anywhere(t *testing.T) {
 	if _, ok, err := Kind(nil).Recognise(t.Context(), file); !ok || err != nil {
 		t.Errorf("it is not recognised: %v", err)
 	}
-	storetest.Read(t, Kind(nil), file)
+	storetest.Read(t, Kind(nil).Kind, file)
 	s := open(t, file)
 	const session = "ses_dfd04f515ffeT1YRFyfbO7rYT4"
 	want := []string{`0<-1 "first question"`, `1<0 reply to: "first question"`, `2<1 "run: ls -1"`, `3<2 reply to: "run: ls -1"`, `4<3 "third question"`, `5<4 reply to: "third question" [head]`}

@@ -36,7 +36,7 @@ import (
 )
 
 // Kind describes the sessions of opencode. cache keeps titles; it may be nil.
-func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 const (
 	// exports is Hindcast's own folder, for files that opencode imports.
@@ -50,6 +50,7 @@ const (
 var agent = &chat.Agent{
 	Name: "opencode", Framework: "opencode", IDs: "opencode named the message",
 	Roots: []string{"."},
+	Local: true,
 	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
 	Signs: func(_ chat.Spot, head []byte) chat.Sign {
 		return chat.Sign{Fits: infoOf(chat.ParseHead(head)).id() != ""}

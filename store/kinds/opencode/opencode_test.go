@@ -8,17 +8,17 @@ import (
 
 const fixture = "../../../testdata/coding/opencode"
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixture) }
 
-func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixture) }
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, fixture) }
 
 // recorded has a sub-agent, a revert that was carried out, one that is pending within a message,
 // a copy, and a compaction.
 const recorded = "testdata/recorded"
 
-func TestRead_recorded(t *testing.T) { storetest.Read(t, Kind(nil), recorded) }
+func TestRead_recorded(t *testing.T) { storetest.Read(t, Kind(nil).Kind, recorded) }
 
-func TestFork_recorded(t *testing.T) { storetest.Fork(t, Kind(nil), recorded) }
+func TestFork_recorded(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, recorded) }
 
 // Sessions of the recorded store.
 const (

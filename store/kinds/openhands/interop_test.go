@@ -85,7 +85,7 @@ func TestInterop_openhandsCLI(t *testing.T) {
 			"LLM_API_KEY=none", "LLM_MODEL=openai/scripted", "LLM_BASE_URL="+tool.URL+"/v1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "DO_NOT_TRACK=1", elsewhere)
 	}
 	ask("-t", "first question")
-	chattest.Found(t, Kind(nil), home, elsewhere)
+	chattest.Found(t, Kind(nil).Kind, home, elsewhere)
 	s := open(t, filepath.Join(home, "elsewhere", "conversations"))
 	id := storetest.Sessions(t, s)[0].ID
 	ask("--resume", id, "-t", "run: echo one\nrun: echo two")

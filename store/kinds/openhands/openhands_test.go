@@ -46,8 +46,8 @@ func TestSessions_size(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T)    { storetest.Read(t, Kind(nil), fixtures) }
-func TestRestore(t *testing.T) { storetest.Restore(t, Kind(nil), fixtures) }
+func TestRead(t *testing.T)    { storetest.Read(t, Kind(nil).Kind, fixtures) }
+func TestRestore(t *testing.T) { storetest.Restore(t, Kind(nil).Kind, fixtures) }
 
 func open(t testing.TB, dir string) storetest.Writer {
 	t.Helper()

@@ -218,7 +218,7 @@ func TestInterop_piElsewhere(t *testing.T) {
 	}
 	for _, env := range [][]string{{"PI_CODING_AGENT_DIR=" + settings}, {"PI_CODING_AGENT_DIR=" + settings, "PI_CODING_AGENT_SESSION_DIR=" + t.TempDir()}} {
 		chattest.Run(t, work, home, program+" --provider fake --model fake-model -p 'first question'", append(env, "PI_OFFLINE=1")...)
-		chattest.Found(t, Kind(nil), home, env...)
+		chattest.Found(t, Kind(nil).Kind, home, env...)
 	}
 }
 

@@ -33,10 +33,7 @@ import (
 )
 
 // Kind describes the sessions of pi. cache keeps titles; it may be nil.
-func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
-
-// Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 var agent = &chat.Agent{
 	Name: "pi", Framework: "pi", IDs: "pi named the entry; of version 1, its line",

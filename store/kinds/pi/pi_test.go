@@ -32,7 +32,7 @@ const (
 	version1 = "ffae836b-9420-4060-ac13-7745215f90ff"
 )
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixtures) }
 
 type failing interface {
 	Helper()

@@ -18,6 +18,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/media/bucket/buckettest"
 	"hindcast/store/media/disk"
@@ -35,7 +36,7 @@ func serve(t testing.TB) *server { return &server{buckettest.Serve(t)} }
 func atOncePause(ctx context.Context, _ int) error { return ctx.Err() }
 
 func open1(ctx context.Context, s *server, address string) (storetest.Writer, error) {
-	opened, err := Kind(Options{Endpoint: s.URL, pause: atOncePause}, messages.Elsewhere(nil)).Open(ctx, address)
+	opened, err := Kind(Options{Endpoint: s.URL, pause: atOncePause}, engine.Finder(messages.Kind(nil))).Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -545,7 +546,7 @@ func TestOpen_busyNowAndThen(t *testing.T) {
 func TestWatch(t *testing.T) {
 	s := serve(t)
 	s.session(4)
-	opened, err := Kind(Options{Endpoint: s.URL, Every: time.Millisecond}, messages.Elsewhere(nil)).Open(t.Context(), "s3://b/p")
+	opened, err := Kind(Options{Endpoint: s.URL, Every: time.Millisecond}, engine.Finder(messages.Kind(nil))).Open(t.Context(), "s3://b/p")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/storetest"
 )
@@ -82,7 +83,7 @@ func measure(t testing.TB, s *server, rows int) (base, first time.Duration) {
 	s.Requests()
 
 	begun = time.Now()
-	opened, err := Kind(Options{Endpoint: s.URL}, messages.Elsewhere(nil)).Open(ctx, "s3://b/p")
+	opened, err := Kind(Options{Endpoint: s.URL}, engine.Finder(messages.Kind(nil))).Open(ctx, "s3://b/p")
 	if err != nil {
 		t.Fatal(err)
 	}

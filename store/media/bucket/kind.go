@@ -38,18 +38,21 @@ type Options struct {
 	pause func(context.Context, int) error
 }
 
-// Kind describes stores that lie in a bucket: each is of one of the formats, which are asked
-// in their order.
-func Kind(o Options, formats ...tree.Opener) store.Kind {
+// Finder finds the kind of the store that a source holds, and returns a function that opens it. The error is
+// store.ErrUnrecognised if no kind recognises it.
+type Finder = func(context.Context, tree.Source) (open func(context.Context) (store.Store, error), err error)
+
+// Kind describes stores that lie in a bucket.
+func Kind(o Options, find Finder) store.Kind {
 	return store.Kind{
 		Name: scheme, Schemes: []string{scheme},
 		Open: func(ctx context.Context, address string) (store.Store, error) {
-			return openStore(ctx, o, formats, address)
+			return openStore(ctx, o, find, address)
 		},
 		At: func(endpoint string) store.Kind {
 			o := o
 			o.Endpoint = endpoint
-			return Kind(o, formats...)
+			return Kind(o, find)
 		},
 	}
 }
@@ -74,7 +77,7 @@ func parseAddress(address string) (bucket, prefix string, err error) {
 }
 
 // openStore opens the store at an address.
-func openStore(ctx context.Context, o Options, formats []tree.Opener, address string) (_ store.Store, err error) {
+func openStore(ctx context.Context, o Options, find Finder, address string) (_ store.Store, err error) {
 	bucket, prefix, err := parseAddress(address)
 	if err != nil {
 		return nil, err
@@ -93,29 +96,21 @@ func openStore(ctx context.Context, o Options, formats []tree.Opener, address st
 	if err := on.findObjects(ctx); err != nil {
 		return nil, fmt.Errorf("open %s: %w", address, err)
 	}
-	var tried, missing []string
-	for _, f := range formats {
-		why, ok, err := f.Recognise(ctx, on)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("open %s: %w", address, err)
-		case ok:
-			if !stop() {
-				return nil, fmt.Errorf("open %s: %w", address, context.Cause(ctx))
-			}
-			s, err := f.Open(ctx, on)
-			opened = err == nil
-			return s, err
-		}
-		tried = append(tried, f.Kind)
-		if why != "" {
-			missing = append(missing, "\n"+f.Kind+": "+why)
+	open, err := find(ctx, on)
+	if errors.Is(err, store.ErrUnrecognised) {
+		if alien := on.alienError(ctx); alien != nil {
+			err = fmt.Errorf("%w: %w", store.ErrUnrecognised, alien)
 		}
 	}
-	if err := on.alienError(ctx); err != nil {
-		return nil, fmt.Errorf("open %s: %w: %w", address, store.ErrUnrecognised, err)
+	if err == nil && !stop() {
+		err = context.Cause(ctx)
 	}
-	return nil, fmt.Errorf("open %s: %w (tried %s)%s", address, store.ErrUnrecognised, strings.Join(tried, ", "), strings.Join(missing, ""))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", address, err)
+	}
+	s, err := open(ctx)
+	opened = err == nil
+	return s, err
 }
 
 // errEmpty: nothing is listed.

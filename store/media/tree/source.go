@@ -30,13 +30,3 @@ type Source interface {
 	// Close lets go of it.
 	Close() error
 }
-
-// Opener is a kind whose stores are opened where no disk is.
-type Opener struct {
-	// Kind is the name of the kind.
-	Kind string
-	// Recognise says whether there is a store of the kind, as store.Kind.Recognise does.
-	Recognise func(ctx context.Context, on Source) (why string, ok bool, err error)
-	// Open opens the store, as store.Kind.Open does. It closes the source with itself.
-	Open func(ctx context.Context, on Source) (store.Store, error)
-}

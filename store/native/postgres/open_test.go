@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/engine/databases"
+	"hindcast/store/kinds"
 	"hindcast/store/media/pg"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/native/postgres"
@@ -65,11 +65,11 @@ func TestOpen_saysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestFormat_isFoundByItsTables: a URL leads to the store of a database that holds one, beside what else it
+// TestSign_isFoundByItsTables: a URL leads to the store of a database that holds one, beside what else it
 // holds.
-func TestFormat_isFoundByItsTables(t *testing.T) {
+func TestSign_isFoundByItsTables(t *testing.T) {
 	url := pgtest.SharedCluster(t).Database(t)
-	k := databases.Kind(postgres.Format{})
+	k := kinds.All(nil, "")
 	if _, err := k.Open(t.Context(), url); !errors.Is(err, store.ErrUnrecognised) {
 		t.Errorf("an empty database: %v", err)
 	}

@@ -72,7 +72,7 @@ func Weaves(t *testing.T, kind rows.Kind, session string, whole int, grown func(
 		c := &counting{Format: kind.Format, listed: map[string]int{}}
 		k := kind
 		k.Format = c
-		s := storetest.OpenStore(t, k.Kind(), grown(t, n))
+		s := storetest.OpenStore(t, k.Kind(nil, "").Kind, grown(t, n))
 		var refs []model.Ref
 		for _, h := range storetest.Headers(t, s, session) {
 			refs = append(refs, h.Ref())
@@ -102,7 +102,7 @@ func listsLong(t *testing.T, kind rows.Kind, session string, grown func(t testin
 	const n = 3000
 	c := &counting{Format: kind.Format, listed: map[string]int{}}
 	kind.Format = c
-	s := storetest.OpenStore(t, kind.Kind(), grown(t, n))
+	s := storetest.OpenStore(t, kind.Kind(nil, "").Kind, grown(t, n))
 	var listed, read model.SessionInfo
 	for _, info := range storetest.Sessions(t, s) {
 		if info.ID == session {
@@ -117,7 +117,7 @@ func listsLong(t *testing.T, kind rows.Kind, session string, grown func(t testin
 	if listed.Snapshots != n || listed.Snapshots != read.Snapshots || listed.Head != read.Head || !listed.UpdatedAt.Equal(headers[n-1].CreatedAt) || listed.Orphaned != store.Uncounted {
 		t.Errorf("listed as %+v, and read as %+v", listed, read)
 	}
-	if c.listed = map[string]int{}; store.Find(t.Context(), storetest.OpenStore(t, kind.Kind(), grown(t, n)), session) != nil || c.listed[session] > 1 {
+	if c.listed = map[string]int{}; store.Find(t.Context(), storetest.OpenStore(t, kind.Kind(nil, "").Kind, grown(t, n)), session) != nil || c.listed[session] > 1 {
 		t.Errorf("to find the session read %d snapshots", c.listed[session])
 	}
 }

@@ -69,7 +69,7 @@ func TestKind_recognisesByShape(t *testing.T) {
 
 func TestKind_opensByShapeAndByName(t *testing.T) {
 	for _, address := range []string{fixtures, "strands:" + fixtures} {
-		s, err := store.Kinds{Kind(nil)}.Open(t.Context(), address)
+		s, err := store.Kinds{Kind(nil).Kind}.Open(t.Context(), address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestKind_opensByShapeAndByName(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"strands:" + filepath.Join(fixtures, "missing"), "strands:" + filepath.Join(testdata, "hazards.txtar")} {
-		if s, err := (store.Kinds{Kind(nil)}).Open(t.Context(), address); err == nil || !strings.HasPrefix(err.Error(), "strands: open ") {
+		if s, err := (store.Kinds{Kind(nil).Kind}).Open(t.Context(), address); err == nil || !strings.HasPrefix(err.Error(), "strands: open ") {
 			t.Errorf("%s: %v, %v", address, s, err)
 		}
 	}
@@ -343,7 +343,7 @@ func TestHazards_areReadLikeAnyStore(t *testing.T) {
 	for name, f := range hazards(t) {
 		f.write(t, filepath.Join(dir, "session_hazard "+name))
 	}
-	storetest.Read(t, Kind(nil), dir)
+	storetest.Read(t, Kind(nil).Kind, dir)
 }
 
 // inventory tells all names, sizes, times and bytes below a folder.

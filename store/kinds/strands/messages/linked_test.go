@@ -33,13 +33,13 @@ func TestRecognise_aSessionThatLostItsFile(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "session_basic", "session.json")); err != nil {
 		t.Fatal(err)
 	}
-	if why, ok, err := recognise(t.Context(), dir); !ok || err != nil || !strings.Contains(why, "without a session.json") {
+	if why, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil || !strings.Contains(why, "without a session.json") {
 		t.Errorf("recognised %v: %q, %v", ok, why, err)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "session_basic", "agents")); err != nil {
 		t.Fatal(err)
 	}
-	if why, ok, _ := recognise(t.Context(), dir); ok {
+	if why, ok, _ := Kind(nil).Recognise(t.Context(), dir); ok {
 		t.Errorf("a folder without agents is recognised: %q", why)
 	}
 }
@@ -77,7 +77,7 @@ func TestLink_isReadAndNotWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			rest(t, filepath.Dir(target))
-			if why, ok, err := recognise(t.Context(), dir); !ok || err != nil {
+			if why, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil {
 				t.Fatalf("recognised %v: %q, %v", ok, why, err)
 			}
 			before := contents(t, filepath.Dir(target))
@@ -177,7 +177,7 @@ func TestOpen_theFolderOfASessionThatLostItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest(t, dir)
-	if why, ok, err := recognise(t.Context(), folder); !ok || err != nil {
+	if why, ok, err := Kind(nil).Recognise(t.Context(), folder); !ok || err != nil {
 		t.Fatalf("recognised %v: %q, %v", ok, why, err)
 	}
 	s := open(t, folder)

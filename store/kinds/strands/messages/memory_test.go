@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -236,7 +237,7 @@ func TestKind_remembersOnTheShelf(t *testing.T) {
 	before := inventory(t, dir)
 	var first []model.Header
 	for again := range 2 {
-		s, err := openWith(t.Context(), files.NewCache(cache), dir)
+		s, err := openSite(t.Context(), files.NewCache(cache), engine.SiteOf(dir))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -84,14 +83,12 @@ const kind = "strands"
 
 // Kind describes the message logs of Strands. What was made of message files is
 // remembered on the cache; nil remembers it as long as a store is open.
-func Kind(cache *files.Cache) store.Kind {
-	return store.Kind{
-		Name:      kind,
-		Framework: "Strands",
-		Recognise: recognise,
-		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, cache, dir) },
-		Places:    places,
-	}
+func Kind(cache *files.Cache) engine.Kind {
+	return engine.Kind{
+		Kind: store.Kind{Name: kind, Framework: "Strands", Places: places},
+		Sign: engine.InFolder(sign), Copied: true,
+		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return openSite(ctx, cache, at) },
+	}.Derive()
 }
 
 // places are where the SDK puts sessions by default (for the user since 1.48, in
@@ -113,28 +110,13 @@ func places(around store.Surroundings) (list []string) {
 	return list
 }
 
-// mostLooked bounds the names that recognise looks at: a folder with more and
+// mostLooked bounds the names that sign looks at: a folder with more and
 // no session among them is taken for something else.
 const mostLooked = 20_000
 
-// recognise looks for session_*/session.json, or for session.json beside
-// agents or orchestrators.
-func recognise(ctx context.Context, dir string) (string, bool, error) {
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
-		return "", false, err
-	}
-	t, err := tree.OpenDisk(dir)
-	if err != nil {
-		return "", false, err
-	}
-	defer t.Close()
-	return recogniseTree(ctx, t, dir, baseOf(dir))
-}
-
-// recogniseTree looks in any tree. dir is the folder of a tree on a disk, "" of another one, and base its name.
-func recogniseTree(ctx context.Context, t tree.Tree, dir, base string) (why string, ok bool, err error) {
-	if why, ok := isSingle(t, base); ok {
+// sign looks for session_*/session.json, or for session.json beside agents or orchestrators.
+func sign(ctx context.Context, in engine.Site, t tree.Tree) (why string, ok bool, err error) {
+	if why, ok := isSingle(t, path.Base(in.Whole())); ok {
 		return why, true, nil
 	}
 	names, err := t.List(".")
@@ -150,7 +132,7 @@ func recogniseTree(ctx context.Context, t tree.Tree, dir, base string) (why stri
 			return sessionPrefix + "…/session.json", true, nil
 		}
 		if at, err := t.Stamp(name); err == nil && at.Kind == files.Link {
-			if _, err := linkedSession(dir, name); err == nil {
+			if _, err := linkedSession(in.Path, name); err == nil {
 				return sessionPrefix + "…, a link to a session", true, nil
 			}
 		}
@@ -163,29 +145,6 @@ func recogniseTree(ctx context.Context, t tree.Tree, dir, base string) (why stri
 		}
 	}
 	return cmp.Or(lost, why), lost != "", nil
-}
-
-// baseOf returns the name of a folder, "" where it is not known.
-func baseOf(dir string) string {
-	whole, err := filepath.Abs(dir)
-	if err != nil {
-		return ""
-	}
-	return filepath.Base(whole)
-}
-
-// Elsewhere describes the message logs that lie where no disk is: what S3SessionManager
-// writes, and what was copied there.
-func Elsewhere(cache *files.Cache) tree.Opener {
-	return tree.Opener{
-		Kind: kind,
-		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
-			return recogniseTree(ctx, on.Tree(), "", path.Base(on.Name()))
-		},
-		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			return openOn(ctx, cache, on)
-		},
-	}
 }
 
 // hasAgent reports whether a folder that is named as a session's holds an agent: it
@@ -233,29 +192,19 @@ type Store struct {
 //
 // Where a write of Hindcast's own was broken off, it is finished. What keeps that
 // from being done is told by Faults.
-func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
+func Open(ctx context.Context, dir string) (*Store, error) {
+	return openSite(ctx, nil, engine.SiteOf(dir))
+}
 
-func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
-	t, err := tree.OpenDisk(dir)
-	if err == nil {
-		_, single := isSingle(t, baseOf(dir))
-		if err = t.Close(); err == nil {
-			return openFolder(ctx, engine.StorageOptions{Cache: cache}, dir, baseOf(dir), single)
-		}
+func openSite(ctx context.Context, cache *files.Cache, at engine.Site) (*Store, error) {
+	dir, base := at.Name(), path.Base(at.Whole())
+	t, done, err := at.Tree()
+	if err != nil {
+		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
-}
-
-// openOn opens what lies where no disk is.
-func openOn(ctx context.Context, cache *files.Cache, on tree.Source) (*Store, error) {
-	base := path.Base(on.Name())
-	_, single := isSingle(on.Tree(), base)
-	return openFolder(ctx, engine.StorageOptions{Cache: cache, On: on}, on.Name(), base, single)
-}
-
-// openFolder opens a folder of a base name, which may be that of a single session, and finishes what was broken off.
-func openFolder(ctx context.Context, o engine.StorageOptions, dir, base string, single bool) (*Store, error) {
-	s := &Store{root: root{dir: dir}}
+	_, single := isSingle(t, base)
+	done()
+	s, o := &Store{root: root{dir: dir}}, engine.StorageOptions{Cache: cache, On: at.On}
 	if single {
 		id := strings.TrimPrefix(base, sessionPrefix)
 		s.single, o.Up = &id, 1

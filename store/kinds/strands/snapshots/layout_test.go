@@ -81,7 +81,7 @@ func TestRecognise(t *testing.T) {
 		}
 		check()
 	}
-	if _, _, err := recognise(t.Context(), filepath.Join(empty, "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := Kind(nil).Recognise(t.Context(), filepath.Join(empty, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of nothing: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
@@ -112,7 +113,7 @@ func TestHeaders_fromTheCache(t *testing.T) {
 	cache := files.NewCache(t.TempDir())
 	var before []model.Header
 	for i := range 2 {
-		s, err := openWith(t.Context(), cache, dir)
+		s, err := openSite(t.Context(), cache, engine.SiteOf(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestHazards_areReadLikeAnyStore(t *testing.T) {
 	for name, h := range hazards(t) {
 		h.write(t, snapshotsOf(dir, name))
 	}
-	storetest.Read(t, Kind(nil), dir)
+	storetest.Read(t, Kind(nil).Kind, dir)
 }
 
 func TestState_isWhatWasWritten(t *testing.T) {

@@ -3,11 +3,11 @@ package snapshots
 import (
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -28,27 +28,13 @@ func usualPlaces(at store.Surroundings) []string {
 	return list
 }
 
-// mostLooked bounds the names that recognise looks at: a folder with more and no
+// mostLooked bounds the names that sign looks at: a folder with more and no
 // session among them is taken for something else.
 const mostLooked = 20_000
 
-// recognise looks for snapshots where either SDK puts them: below scopes/ of the
+// sign looks for snapshots where either SDK puts them: below scopes/ of the
 // folder itself, of the folders in its session/, and of the folders in it.
-func recognise(ctx context.Context, dir string) (why string, ok bool, err error) {
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
-		return "", false, err
-	}
-	t, err := tree.OpenDisk(dir)
-	if err != nil {
-		return "", false, err
-	}
-	defer t.Close()
-	return recogniseTree(ctx, t)
-}
-
-// recogniseTree looks in any tree.
-func recogniseTree(ctx context.Context, t tree.Tree) (why string, ok bool, err error) {
+func sign(ctx context.Context, _ engine.Site, t tree.Tree) (why string, ok bool, err error) {
 	l := looker{ctx: ctx, tree: t}
 	for _, at := range []struct{ dir, name string }{{"", ""}, {namespace, namespace + "/…/"}, {".", "…/"}} {
 		if at.dir == "" {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 )
 
@@ -37,7 +38,7 @@ func TestRecognise_looksAtFoldersAlone(t *testing.T) {
 	}
 	defer disk.Close()
 	on := &looks{Tree: disk}
-	if _, ok, err := recogniseTree(t.Context(), on); ok || err != nil {
+	if _, ok, err := sign(t.Context(), engine.Site{}, on); ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if on.count == 0 || on.count > 8 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
@@ -73,7 +74,7 @@ func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
 			t.Errorf("%d files were checked, not %d: %+v", s.checks.Load(), checked, list)
 		}
 	}
-	s, err := openWith(t.Context(), cache, dir)
+	s, err := openSite(t.Context(), cache, engine.SiteOf(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = openWith(t.Context(), cache, dir); err != nil {
+	if s, err = openSite(t.Context(), cache, engine.SiteOf(dir)); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"iter"
 	"path"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
-	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -30,14 +28,12 @@ const kindTypeScript = "strands-typescript"
 
 // Kind describes the snapshots of Strands. What is made of their files is
 // remembered on the cache; nil remembers it as long as a store is open.
-func Kind(cache *files.Cache) store.Kind {
-	return store.Kind{
-		Name:      kind,
-		Framework: "Strands",
-		Recognise: recognise,
-		Places:    usualPlaces,
-		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, cache, dir) },
-	}
+func Kind(cache *files.Cache) engine.Kind {
+	return engine.Kind{
+		Kind: store.Kind{Name: kind, Framework: "Strands", Places: usualPlaces},
+		Sign: engine.InFolder(sign), Copied: true,
+		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return openSite(ctx, cache, at) },
+	}.Derive()
 }
 
 // Store is an opened folder of sessions, or of one session: a store of the engine, whose format its methods
@@ -60,39 +56,20 @@ type Store struct {
 // Open opens the folder around session/, a folder of sessions, or the folder of one session. An
 // empty folder is a store without sessions. It returns the errors of the file system:
 // fs.ErrNotExist, fs.ErrPermission.
-func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
+func Open(ctx context.Context, dir string) (*Store, error) {
+	return openSite(ctx, nil, engine.SiteOf(dir))
+}
 
-func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
-	t, err := tree.OpenDisk(dir)
+// openSite opens what is at a site. The journal lies in the storage that the folder is in or is: so it is the same one
+// whether the storage, its session/ or the folder of one session is opened.
+func openSite(ctx context.Context, cache *files.Cache, at engine.Site) (*Store, error) {
+	dir, whole := at.Name(), at.Whole()
+	t, done, err := at.Tree()
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
-	whole, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), t.Close())
-	}
-	s, err := openTree(ctx, t, dir, filepath.ToSlash(whole), engine.StorageOptions{Cache: cache})
-	return s, errors.Join(err, t.Close())
-}
-
-// Elsewhere describes snapshots that lie where no disk is: what the SDKs keep there, and what
-// was copied there.
-func Elsewhere(cache *files.Cache) tree.Opener {
-	return tree.Opener{
-		Kind: kind,
-		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
-			return recogniseTree(ctx, on.Tree())
-		},
-		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			return openTree(ctx, on.Tree(), on.Name(), on.Name(), engine.StorageOptions{Cache: cache, On: on})
-		},
-	}
-}
-
-// openTree opens what is in a tree. whole is the whole name of its root, with slashes. The journal lies in
-// the storage that the folder is in or is: so it is the same one whether the storage, its session/ or the
-// folder of one session is opened.
-func openTree(ctx context.Context, t tree.Tree, dir, whole string, o engine.StorageOptions) (_ *Store, err error) {
+	defer done()
+	o := engine.StorageOptions{Cache: cache, On: at.On}
 	s := &Store{random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
 	o.Place, o.Ignore, o.Notes, o.Now = s.placeNamed, isTemporary, noteKind, time.Now
 	if s.single, s.unified = single(whole, t), path.Base(whole) == namespace; s.single != nil {

@@ -1,7 +1,4 @@
-// Package databases opens what a database on a PostgreSQL server holds, by a URL such as
-// postgres://user@host/name. Which store that is, its tables tell. Where there are several in one
-// database, the kind is named before the URL: langgraph:postgres://user@host/name.
-package databases
+package engine
 
 import (
 	"context"
@@ -14,40 +11,21 @@ import (
 	"hindcast/store/media/pg"
 )
 
-// Format is a kind of store in a database.
-type Format interface {
-	// Name returns the kind's name.
-	Name() string
-	// Sign describes why a database is recognised, or, with false, what it lacks. has maps each table that a
-	// name finds to its columns; tables of the schema hindcast are named "hindcast.TABLE".
-	Sign(has map[string]map[string]bool) (why string, ok bool)
-	// Open opens the store. The server is closed with it, or where that fails.
-	Open(ctx context.Context, on *pg.Server) (store.Store, error)
-}
-
-// Kind describes stores in databases, each of one of the formats.
-func Kind(formats ...Format) store.Kind {
+// Servers returns the kind of databases on a PostgreSQL server, by a URL such as postgres://user@host/name. Which
+// store a database holds, its tables tell. Where there are several in one, the kind is named before the URL:
+// langgraph:postgres://user@host/name.
+func Servers(kinds ...Kind) store.Kind {
+	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !k.Served })
 	return store.Kind{
 		Name: pg.Schemes[0], Schemes: pg.Schemes,
 		Open: func(ctx context.Context, address string) (store.Store, error) {
-			return openDatabase(ctx, formats, address)
+			return openDatabase(ctx, kinds, address)
 		},
 	}
 }
 
-// Also returns a kind whose stores may be in a database, too.
-func Also(k store.Kind, f Format) store.Kind {
-	elsewhere := k.Open
-	k.Open = func(ctx context.Context, address string) (store.Store, error) {
-		if pg.IsURL(address) {
-			return openDatabase(ctx, []Format{f}, address)
-		}
-		return elsewhere(ctx, address)
-	}
-	return k
-}
-
-func openDatabase(ctx context.Context, formats []Format, address string) (_ store.Store, err error) {
+// openDatabase opens the store that a database holds, of one of some kinds.
+func openDatabase(ctx context.Context, kinds []Kind, address string) (_ store.Store, err error) {
 	server, err := pg.New(address)
 	if err != nil {
 		return nil, fmt.Errorf("open a database: %w", err)
@@ -58,17 +36,21 @@ func openDatabase(ctx context.Context, formats []Format, address string) (_ stor
 			err = errors.Join(err, server.Close())
 		}
 	}()
-	has, err := listTables(ctx, server)
-	if err != nil {
+	at := Site{Server: server}
+	if at.Tables, err = listTables(ctx, server); err != nil {
 		return nil, fmt.Errorf("open %s: %w", server, err)
 	}
-	var fit []Format
+	var fit []Kind
 	var missing []string
-	for _, f := range formats {
-		if why, ok := f.Sign(has); ok {
-			fit = append(fit, f)
-		} else {
-			missing = append(missing, "\n"+f.Name()+": "+why)
+	for _, k := range kinds {
+		why, ok, err := k.Sign(ctx, at)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("open %s: %w", server, err)
+		case ok:
+			fit = append(fit, k)
+		default:
+			missing = append(missing, "\n"+k.Name+": "+why)
 		}
 	}
 	// Hindcast's own store has the name of the URL's scheme, and goes before others.
@@ -78,23 +60,23 @@ func openDatabase(ctx context.Context, formats []Format, address string) (_ stor
 	switch len(fit) {
 	case 0:
 		err := fmt.Errorf("open %s: %w: look at the name of the database, and at search_path%s", server, store.ErrUnrecognised, strings.Join(missing, ""))
-		if slices.ContainsFunc(formats, isOwn) {
+		if slices.ContainsFunc(kinds, isOwn) {
 			err = &store.VacantError{At: server.String(), Err: err}
 		}
 		return nil, err
 	case 1:
 		opened = true
-		return fit[0].Open(ctx, server)
+		return fit[0].OpenAt(ctx, at)
 	}
 	var names []string
-	for _, f := range fit {
-		names = append(names, f.Name()+":"+server.String())
+	for _, k := range fit {
+		names = append(names, k.Name+":"+server.String())
 	}
 	return nil, fmt.Errorf("open %s: %w: open one of %s", server, ErrSeveral, strings.Join(names, ", "))
 }
 
-// isOwn reports whether a format is that of Hindcast's own store.
-func isOwn(f Format) bool { return f.Name() == pg.Schemes[0] }
+// isOwn reports whether a kind is that of Hindcast's own store.
+func isOwn(k Kind) bool { return k.Name == pg.Schemes[0] }
 
 // ErrSeveral: a database has several stores.
 var ErrSeveral = errors.New("the database has several stores")

@@ -1,4 +1,4 @@
-package databases
+package engine
 
 import (
 	"context"
@@ -14,27 +14,31 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// table is a format that is told by one table, and opens nothing.
-type table string
-
 var errOpened = errors.New("opened")
 
-func (t table) Name() string { return strings.TrimPrefix(string(t), "hindcast.") }
-
-func (t table) Sign(has map[string]map[string]bool) (string, bool) {
-	return "it has no table " + string(t), has[string(t)]["id"]
-}
-
-func (t table) Open(_ context.Context, on *pg.Server) (store.Store, error) {
-	return nil, errors.Join(errors.New(t.Name()), errOpened, on.Close())
+// ofTable is a kind that is told by one table, and opens nothing.
+func ofTable(table string) Kind {
+	name := strings.TrimPrefix(table, "hindcast.")
+	return Kind{
+		Kind: store.Kind{Name: name}, Served: true,
+		Sign: func(_ context.Context, at Site) (string, bool, error) {
+			return "it has no table " + table, at.Tables[table]["id"], nil
+		},
+		OpenAt: func(_ context.Context, at Site) (store.Store, error) {
+			if at.Server == nil {
+				return nil, errors.New("a file")
+			}
+			return nil, errors.Join(errors.New(name), errOpened, at.Server.Close())
+		},
+	}.Derive()
 }
 
 // A database is opened by what its tables tell. Of several stores one has to be named, but for Hindcast's own.
-func TestKind(t *testing.T) {
+func TestServers(t *testing.T) {
 	c := pgtest.SharedCluster(t)
 	address := c.Database(t)
-	graphs, sessions, own := table("graphs"), table("sessions"), table("hindcast.postgres")
-	all := store.Kinds{Also(store.Kind{Name: "graphs", Open: func(context.Context, string) (store.Store, error) { return nil, errors.New("a file") }}, graphs), Kind(graphs, sessions, own)}
+	graphs, sessions, own := ofTable("graphs"), ofTable("sessions"), ofTable("hindcast.postgres")
+	all := store.Kinds{graphs.Kind, Servers(graphs, sessions, own, Kind{Kind: store.Kind{Name: "files"}})}
 	opens := func(at string, want error, says string) {
 		t.Helper()
 		_, err := all.Open(t.Context(), at)
