@@ -63,7 +63,10 @@ func TestApart_ofAnyLogLeavesOutWhatIsCommon(t *testing.T) {
 // Of a step that appends one message no more is read than that, beside what is known of
 // all from the headers.
 func TestApart_readsWhatIsNew(t *testing.T) {
-	s, read := counting(openFiles(t, longFiles(t, 300)))
+	dir := t.TempDir()
+	longFiles(t, 300).write(t, filepath.Join(dir, "session_h"))
+	rest(t, dir) // what is written just now is not remembered
+	s, read := counting(open(t, dir))
 	list := storetest.Headers(t, s, "h")
 	read.reset()
 	two, err := s.Apart(t.Context(), list[298].Ref(), list[299].Ref())

@@ -481,7 +481,7 @@ func (b *branches) leave(ctx context.Context, w *walker, i int, visit func(*row)
 		}
 		b.read(&d, n.k, &m)
 		m.id = b.id(n.k)
-		n.w.full.again = func(string) []byte { return b.body(n.k) }
+		n.w.full.again = func(*message) []byte { return b.body(n.k) }
 		h := n.w.aside(n.i, &m)
 		h.Reason = b.list[n.k].reason
 		if len(b.agents) > 0 {

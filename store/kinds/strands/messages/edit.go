@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,7 +27,7 @@ import (
 // names the place, as a JSON Pointer, which cannot be changed.
 func (m *mover) edit(ctx context.Context, state []byte) error {
 	e := editing{mover: m}
-	if err := e.take(ctx, state, m.message); err != nil {
+	if err := e.take(ctx, state); err != nil {
 		return err
 	}
 	before, err := e.mended(ctx)
@@ -93,8 +94,8 @@ func placeName(pointer string) string {
 }
 
 // take compares the edited state with the one that it was.
-func (e *editing) take(ctx context.Context, state []byte, id [32]byte) error {
-	old, err := e.log.state(ctx, e.i, id, nil, len(state))
+func (e *editing) take(ctx context.Context, state []byte) error {
+	old, err := e.state(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (e *editing) takeMessages(ctx context.Context, list jsontape.Node) (err err
 	if e.new.Kind(list) != jsontape.Array || e.new.Count(list) != e.old.Count(was) {
 		return unmapped("/messages", "messages can be changed, and not be added or taken out; fork from an earlier or a later one instead")
 	}
-	if e.parts, err = e.log.parts(ctx, e.i); err != nil {
+	if e.parts, err = e.readParts(ctx); err != nil {
 		return err
 	}
 	if len(e.parts) != e.old.Count(was) {
@@ -166,42 +167,20 @@ func (e *editing) takeMessages(ctx context.Context, list jsontape.Node) (err err
 	return nil
 }
 
-// parts returns where each message of the state after message i comes from.
-func (l *messageLog) parts(ctx context.Context, i int) (list []part, err error) {
-	positions := l.held(i)
-	held := make([]messageFile, len(positions))
-	for k, position := range positions {
-		held[k] = l.files[position]
-	}
-	w := window{sdk: l.sdk(), again: l.body, emit: func(json []byte) {
-		if len(json) > 1 { // no comma
-			list = append(list, part{file: -1, body: bytes.Clone(json)})
-		}
-	}}
-	summary := l.through(i)
-	add := func() {
-		n := len(list)
-		w.addSummary(&l.agent)
-		for k := range list[n:] {
-			list[n+k].summary = true
-		}
-		summary = false
-	}
-	defer l.ahead(held, needed)()
-	err = l.read(ctx, held, l.whole, func(k int, m *message) error {
-		if summary && positions[k] >= l.agent.pinned {
-			add()
-		}
-		n := len(list)
-		w.add(m)
-		if len(list) > n && bytes.Equal(list[len(list)-1].body, m.body) {
-			list[len(list)-1].file = positions[k]
-		}
-		return nil
+// readParts returns where each message of a state comes from.
+func (at *snapshot) readParts(ctx context.Context) (list []part, err error) {
+	err = at.log.weave(ctx, map[int][]int{at.i: {0}}, &loom{
+		has: func([sha256.Size]byte) bool { return false },
+		put: func(e piece, _ bool) store.Run {
+			one := part{file: -1, summary: e.msg.location == summaryPath, body: bytes.Clone(e.bytes())}
+			if e.json == nil {
+				one.file = at.log.position(e.msg.name)
+			}
+			list = append(list, one)
+			return store.Run{Len: 1}
+		},
+		take: at.check,
 	})
-	if summary {
-		add()
-	}
 	return list, err
 }
 

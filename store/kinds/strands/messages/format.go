@@ -90,7 +90,7 @@ func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (
 	if err != nil {
 		return nil, err
 	}
-	n, x := len(l.files)+len(r.branches.list), newIndex(l, len(l.files))
+	n, x := len(l.files)+len(r.branches.list), newIndex(len(l.files))
 	log.Rows, log.Files, log.Contents, r.at = make([]model.Header, 0, n), make([]string, 0, n), make([]string, 0, n), make([]int, 0, n)
 	contents.Grow(n * len(message{}.sum) * 2)
 	err = r.branches.rows(ctx, l.walker(), 0, func(row *row) error {

@@ -311,11 +311,11 @@ func (l *messageLog) noted(name string, at tree.Stamp) string {
 	return l.inside(cmp.Or(at.From, name))
 }
 
-// body returns the message in a file, for a message that was recalled from its note.
-func (l *messageLog) body(name string) []byte {
+// body returns the body of a message that was recalled from its note.
+func (l *messageLog) body(of *message) []byte {
 	var d decoder
 	var m message
-	d.take(d.reader(l.tree, l.dir), messageFile{name: name}, &m)
+	d.take(d.reader(l.tree, l.dir), messageFile{name: of.name}, &m)
 	return m.body
 }
 

@@ -164,7 +164,12 @@ func FuzzMessage(f *testing.F) {
 		// The repairs have to hold for any message, and leave JSON.
 		var w window
 		array := []byte{'['}
-		w.emit = func(json []byte) { array = append(array, json...) }
+		w.emit = func(p piece) {
+			if len(array) > 1 {
+				array = append(array, ',')
+			}
+			array = append(array, p.bytes()...)
+		}
 		call := readText(`{"message":{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"t"}}]},"message_id":0}`)
 		for _, m := range []*message{m, call, m, m, call} {
 			w.add(m)

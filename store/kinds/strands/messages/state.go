@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/runs"
 )
@@ -40,7 +41,7 @@ func (a agentLog) state(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.log.state(ctx, at.i, at.message, nil, at.log.room(at.log.held(at.i)))
+	return at.state(ctx)
 }
 
 // positionOf returns the position of a snapshot in a log, from an index if one has
@@ -69,7 +70,7 @@ func (l *messageLog) positionOf(ctx context.Context, id [sha256.Size]byte) (int,
 
 // reindex reads the whole log for its index, and keeps that.
 func (l *messageLog) reindex(ctx context.Context) (*index, error) {
-	x := newIndex(l, len(l.files))
+	x := newIndex(len(l.files))
 	err := l.walk(ctx, func(s *step) error {
 		x.add(s)
 		return nil
@@ -103,15 +104,6 @@ func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte)
 	return id
 }
 
-// room returns how many bytes the messages at some positions are likely to take, as an index
-// has it, so that a state of 200 MB is not copied as it grows; 0 if none has.
-func (l *messageLog) room(positions []int) (most int) {
-	for _, x := range l.indexes() {
-		most = max(most, x.room(l.files, positions))
-	}
-	return most
-}
-
 // indexes returns the indexes of the log, as it is or was: of the whole log, and of its end.
 func (l *messageLog) indexes() (list []*index) {
 	for _, key := range []string{"log ", "tail "} {
@@ -122,14 +114,10 @@ func (l *messageLog) indexes() (list []*index) {
 	return list
 }
 
-// wholeIndex returns the index of the whole log as it is now, by the names of its files, or nil.
+// wholeIndex returns the index of the log as it was read last, or nil.
 func (l *messageLog) wholeIndex() *index {
-	for _, x := range l.indexes() {
-		if x.isOf(l) {
-			return x
-		}
-	}
-	return nil
+	x, _ := l.memo.FindKept("log " + l.id).(*index)
+	return x
 }
 
 // keep keeps an index that begins with a message. An index does not change.
@@ -141,57 +129,46 @@ func (l *messageLog) keep(x *index, from int) {
 	l.memo.Keep(key+l.id, x)
 }
 
-// state puts the state of snapshot i together, whose id is known, without a beginning. room
-// is about how many bytes its messages take.
-func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte, without *beginning, room int) ([]byte, error) {
-	positions := without.behind(l.held(i))
-	files := make([]messageFile, len(positions))
-	for k, position := range positions {
-		files[k] = l.files[position]
-	}
-	state := make([]byte, 0, len(stateOpen)+room+len(l.agent.summary)+len(stateClose)+len(l.agent.members)+len(",}"))
-	state = append(state, stateOpen...)
-	w := window{sdk: l.sdk(), emit: func(json []byte) {
-		if len(state) > len(stateOpen) || json[0] != ',' {
-			state = append(state, json...)
-		}
-	}}
-	summary := l.through(i) && (without == nil || positions[0] < l.agent.pinned)
-	defer l.ahead(files, needed)()
-	err := l.read(ctx, files, l.whole, func(k int, m *message) error {
-		if positions[k] == i && m.id != id {
-			return model.ErrNoSnapshot // it was there a moment ago
-		}
-		if summary && positions[k] >= l.agent.pinned {
-			w.addSummary(&l.agent)
-			summary = false
-		}
-		if k == 0 && without != nil {
-			w.follow(m, without.elements)
-			return nil
-		}
-		w.add(m)
-		return nil
+// state returns the state of a snapshot.
+func (at *snapshot) state(ctx context.Context) ([]byte, error) {
+	state, end := []byte(stateOpen), at.log.end(at.i)
+	moved := false
+	err := at.log.weave(ctx, map[int][]int{at.i: {0}}, &loom{
+		has:    func([sha256.Size]byte) bool { return false },
+		expect: func(size int64) { state = slices.Grow(state, int(size)+len(end)) },
+		put: func(e piece, first bool) store.Run {
+			from := len(state)
+			if !first {
+				state = append(state, ',')
+			}
+			text := e.bytes()
+			moved = moved || text == nil
+			state = append(state, text...)
+			return store.Run{At: int64(from), Len: int64(len(state) - from)}
+		},
+		take: at.check,
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && moved {
+		err = errMoved
 	}
-	if summary {
-		w.addSummary(&l.agent)
-	}
-	state = append(state, stateClose...)
-	if i == len(l.files)-1 {
-		state = append(state, l.agent.members...)
-	}
-	return append(state, '}'), nil
+	return append(state, end...), err
 }
 
-// held returns the positions of the messages in the state of snapshot i.
-func (l *messageLog) held(i int) (positions []int) {
-	for k := range i + 1 {
-		if !l.through(i) || !l.evicted(k) {
-			positions = append(positions, k)
-		}
+// check reports whether a message is that of the snapshot.
+func (at *snapshot) check(_ int, m *message, _ []store.Run) error {
+	if m.id != at.message {
+		return model.ErrNoSnapshot // it was there a moment ago
 	}
-	return positions
+	return nil
 }
+
+// end returns what stands behind the messages in the state after message i.
+func (l *messageLog) end(i int) []byte {
+	if i < len(l.files)-1 {
+		return []byte(stateClose + "}")
+	}
+	return l.agent.end()
+}
+
+// end returns what stands behind the messages in the state of the newest message.
+func (a *agentFile) end() []byte { return slices.Concat([]byte(stateClose), a.members, []byte("}")) }

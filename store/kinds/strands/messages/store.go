@@ -180,10 +180,6 @@ type Store struct {
 	// storage is the storage that the folder is, or is in. The journal lies in it: so it is
 	// the same one whether the storage or the folder of one session was opened.
 	storage *engine.Storage
-
-	sharing sync.Mutex
-	// shared are the bytes that states share.
-	shared numbering
 }
 
 // Open opens the folder in which sessions are, or the folder of one session. An
@@ -232,7 +228,7 @@ func openSite(ctx context.Context, cache *files.Cache, at engine.Site) (*Store, 
 func (s *Store) Features() store.Features {
 	f := s.Store.Features()
 	f.AnyOrder, f.Only, f.Apart, f.Gaps = s.AnyOrder, s.Only, s.Apart, s.Gaps
-	f.Ropes, f.Fill, f.Surveys = s.Ropes, s.Fill, true
+	f.Weave = s.Weave
 	f.SDKs, f.Assume, f.Assumed = opens.Names, s.Assume, s.Assumed
 	f.Cursor, f.Growth, f.Resume = nil, nil, nil
 	return f

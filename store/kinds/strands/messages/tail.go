@@ -41,7 +41,7 @@ func readNewest(ctx context.Context, in engine.In, at engine.Place, n int, yield
 	b := l.asides(ctx)
 	from := b.from(l, n)
 	defer l.ahead(l.files[max(0, from-2):], l.unknown)() // with what begin reads
-	x := newIndex(l, len(l.files)-from)
+	x := newIndex(len(l.files) - from)
 	err = b.rows(ctx, l.walker(), from, func(r *row) error {
 		if r.step != nil {
 			x.add(r.step)
@@ -94,8 +94,8 @@ func (w *walker) begin(ctx context.Context, from int) error {
 // pass goes past message i without reading it.
 func (w *walker) pass(i int) {
 	l := w.log
-	if i == l.agent.pinned {
-		w.live.addSummary(&l.agent)
+	if i >= l.agent.pinned {
+		w.summarize()
 	}
 	if !l.evicted(i) {
 		w.live.skip()
@@ -105,6 +105,6 @@ func (w *walker) pass(i int) {
 // skip goes past a message that is not known. What follows it is taken for right
 // until something that is known stands before it.
 func (w *window) skip() {
-	w.partial, w.sure, w.answers, w.calls = true, false, true, w.calls[:0]
+	w.partial, w.answers, w.calls = true, true, w.calls[:0]
 	w.n++
 }

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,7 +10,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/media/files"
-	"hindcast/store/sdk"
 )
 
 // The ids.
@@ -59,11 +57,6 @@ type step struct {
 	fixes []fix
 	// stand is the position of the message among the loaded messages.
 	stand stand
-	// elements is how many messages the state has, 0 where that is not known or what
-	// follows depends on more than the last of them.
-	elements int
-	// live and full are where the texts of the log end behind the message, see ropes.go.
-	live, full int64
 }
 
 // Names of the events that the seed has no integer for.
@@ -87,7 +80,9 @@ type walker struct {
 	// wide says that branches may leave: full then has the messages that are
 	// loaded, too.
 	wide bool
-	now  step
+	// summarized says that the summary was added to what is loaded.
+	summarized bool
+	now        step
 }
 
 func (l *messageLog) walker() *walker {
@@ -128,10 +123,6 @@ func (w *walker) step(i int, m *message) *step {
 	}
 	h.Head = i == len(l.files)-1
 	h.Size = w.size(i)
-	s.live, s.full = w.live.size, w.full.size
-	if held := w.held(i); held.sure && !held.partial {
-		s.elements = held.n
-	}
 	if w.midway {
 		h.TurnIndex = model.TurnUnknown
 	}
@@ -168,17 +159,25 @@ func (w *walker) load(i int, m *message) (fixes []fix) {
 	if (i < l.start || w.wide) && !w.midway {
 		w.full.add(m)
 	}
-	if i == l.agent.pinned {
-		w.live.addSummary(&l.agent)
+	if i >= l.agent.pinned {
+		w.summarize()
 	}
 	if !l.evicted(i) {
 		w.now.stand.first, w.now.stand.asked = w.live.n == 0, len(w.live.calls) > 0
 		fixes = w.live.add(m)
 	}
-	if last := len(l.files) - 1; i == last && l.agent.pinned > last {
-		w.live.addSummary(&l.agent)
+	if i == len(l.files)-1 {
+		w.summarize()
 	}
 	return fixes
+}
+
+// summarize adds the summary to what is loaded, once.
+func (w *walker) summarize() {
+	if !w.summarized {
+		w.live.addSummary(&w.log.agent)
+		w.summarized = true
+	}
 }
 
 // addSummary adds the conversation manager's summary of the removed messages.
@@ -241,64 +240,37 @@ func (m *message) marks() (marks model.Marks) {
 	return marks
 }
 
-// index is what is kept of a log, to find its states again, and what two of them have in
-// common: for each snapshot its id and the name of its file. It may begin in the middle of
-// the log.
+// index is what is kept of a log, to find its states again: for each snapshot its id, the name of its
+// file, and the length of its message. It may begin in the middle of the log.
 type index struct {
-	ids      [][sha256.Size]byte
-	names    []string
-	sizes    []int32 // of the messages, for what a state takes
-	elements []int32 // see step
-	// live and full are where the texts of the log end behind each message, see ropes.go.
-	live, full []int64
-	// What the states are seen through.
-	sdk           sdk.Span
-	pinned, start int
-	summary       []byte
+	ids   [][sha256.Size]byte
+	names []string
+	sizes []int32
 }
 
-func newIndex(l *messageLog, n int) *index {
-	return &index{
-		ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), sizes: make([]int32, 0, n), elements: make([]int32, 0, n),
-		live: make([]int64, 0, n), full: make([]int64, 0, n),
-		sdk: l.sdk(), pinned: l.agent.pinned, start: l.start, summary: l.agent.summary,
-	}
+func newIndex(n int) *index {
+	return &index{make([][sha256.Size]byte, 0, n), make([]string, 0, n), make([]int32, 0, n)}
 }
 
 func (x *index) add(s *step) {
 	x.ids = append(x.ids, s.msg.id)
 	x.names = append(x.names, s.msg.name)
 	x.sizes = append(x.sizes, int32(min(s.msg.size, files.MaxSize)))
-	x.elements = append(x.elements, int32(s.elements))
-	x.live, x.full = append(x.live, s.live), append(x.full, s.full)
 }
 
-// isOf reports whether the index is of a whole log as it is now, by the names of its files.
-func (x *index) isOf(l *messageLog) bool {
-	return x.sdk == l.sdk() && x.pinned == l.agent.pinned && x.start == l.start && bytes.Equal(x.summary, l.agent.summary) &&
-		slices.EqualFunc(x.names, l.files, func(name string, f messageFile) bool { return name == f.name })
+// has reports whether the index has a message of a log, by the name of its file.
+func (x *index) has(l *messageLog, i int) bool {
+	return x != nil && i < len(x.names) && x.names[i] == l.files[i].name
 }
 
-// room returns about how many bytes the messages of some files take together: 0 where the
-// index does not begin with the log.
-func (x *index) room(log []messageFile, positions []int) (size int) {
-	for _, i := range positions {
-		if i >= len(x.names) || x.names[i] != log[i].name {
-			return 0
-		}
-		size += int(x.sizes[i]) + len(",")
-	}
-	return size
-}
-
-// positions returns the positions of the snapshots of a log by their ids; none of a nil index.
-func (x *index) positions() map[[sha256.Size]byte]int {
-	if x == nil {
-		return nil
-	}
-	at := make(map[[sha256.Size]byte]int, len(x.ids))
+// takeOut takes the ids that the index has out of a map, and returns what is there by their positions.
+func (x *index) takeOut(of map[[sha256.Size]byte][]int) map[int][]int {
+	at := map[int][]int{}
 	for i, id := range x.ids {
-		at[id] = i
+		if asked, is := of[id]; is {
+			at[i] = asked
+			delete(of, id)
+		}
 	}
 	return at
 }

@@ -33,17 +33,14 @@ import (
 // come this far.
 type window struct {
 	sdk sdk.Span
-	// emit takes the pieces of the array, without the brackets.
-	emit func(json []byte)
+	// emit takes the elements of the array, see piece.
+	emit func(piece)
 	// again gives the body of a message that was recalled without one.
-	again func(name string) []byte
+	again func(m *message) []byte
 	size  int64
 	n     int // messages in the array
 	// partial says that messages were skipped: size is not known then.
 	partial bool
-	// sure says that what becomes of the next message depends on the last one alone, not on
-	// those before it.
-	sure bool
 
 	// answers says that the message before, as it was stored, lets the next one
 	// have tool results.
@@ -52,6 +49,13 @@ type window struct {
 	// calls that the next one has to answer.
 	file, location string
 	calls          []call
+}
+
+// piece is an element of the array: json, or where it is nil the body of the message as its file has it.
+type piece struct {
+	msg   *message // lent; of errors the one that they are put before
+	json  []byte
+	again func(m *message) []byte
 }
 
 // fix is one repair.
@@ -70,9 +74,8 @@ const wasInterrupted = "Tool was interrupted."
 func (w *window) add(m *message) (fixes []fix) {
 	answers := w.answers
 	w.answers = !m.whole || len(m.calls) > 0
-	w.sure = !m.nameless
 	if !m.whole || m.nameless && len(w.calls) > 0 {
-		w.write(m.body, m.size)
+		w.write(m, m.body, m.size)
 		w.calls = w.calls[:0]
 		return nil
 	}
@@ -83,7 +86,6 @@ func (w *window) add(m *message) (fixes []fix) {
 		switch {
 		case f.kept:
 		case m.others == 0 || !w.sdk.NewestFollows(dropsOrphans):
-			w.sure = false
 			return fixes
 		default:
 			body, results = withContent(w.body(m), keepOthers), nil
@@ -97,7 +99,7 @@ func (w *window) add(m *message) (fixes []fix) {
 		case f.kept:
 		case len(results) == 0 && (m.others > 0 || !w.sdk.NewestFollows(ordersResults)):
 			put := appendErrors([]byte(`{"role":"user","content":[`), w.calls)
-			w.write(put, len(put))
+			w.write(m, put, len(put))
 		case !w.sdk.NewestFollows(ordersResults):
 			body = withContent(w.body(m), behind(missing))
 			size = len(body)
@@ -106,7 +108,7 @@ func (w *window) add(m *message) (fixes []fix) {
 			size = len(body)
 		}
 	}
-	w.write(body, size)
+	w.write(m, body, size)
 	w.file, w.location, w.calls = m.name, m.location, append(w.calls[:0], m.calls...)
 	return fixes
 }
@@ -114,26 +116,26 @@ func (w *window) add(m *message) (fixes []fix) {
 // body returns the body of a message.
 func (w *window) body(m *message) []byte {
 	if m.body == nil {
-		return w.again(m.name)
+		return w.again(m)
 	}
 	return m.body
 }
 
 // write appends one element to the array, of a size that is known where its bytes
 // are not.
-func (w *window) write(body []byte, size int) {
+func (w *window) write(m *message, json []byte, size int) {
 	if w.n > 0 {
-		w.put([]byte{','}, 1)
+		w.size += int64(len(","))
 	}
 	w.n++
-	w.put(body, size)
-}
-
-func (w *window) put(json []byte, size int) {
 	w.size += int64(size)
-	if w.emit != nil {
-		w.emit(json)
+	if w.emit == nil {
+		return
 	}
+	if m.location != summaryPath && len(m.body) > 0 && len(json) == len(m.body) && &json[0] == &m.body[0] {
+		json = nil
+	}
+	w.emit(piece{m, json, w.again})
 }
 
 // mismatch returns the calls that have no result, and the results that have no
