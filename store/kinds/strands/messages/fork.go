@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -107,14 +108,14 @@ func (p place) others(t tree.Tree) (list []beside, err error) {
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("%s: %w", o.path("messages"), err)
 			}
-			var l messageLog
+			var messages []messageFile
 			for _, name := range names {
 				if f, ok := fileOf(name); ok && isFile(t, o.path("messages", name)) {
-					l.files = append(l.files, f)
+					messages = append(messages, f)
 				}
 			}
-			l.order()
-			for _, f := range l.files {
+			slices.SortFunc(messages, messageFile.compare)
+			for _, f := range messages {
 				c.files = append(c.files, o.path("messages", f.name))
 			}
 			if name := o.path("agent.json"); isFile(t, name) {

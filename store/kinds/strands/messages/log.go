@@ -194,29 +194,7 @@ func (l *messageLog) sort(names []string) {
 	for _, name := range l.strays {
 		l.stray(name)
 	}
-	l.order()
-}
-
-// order puts the files in order.
-func (l *messageLog) order() {
-	if ordered, ok := inPlace(l.files); ok {
-		l.files = ordered
-		return
-	}
 	slices.SortFunc(l.files, messageFile.compare)
-}
-
-// inPlace puts files in order whose numbers are 0, 1, 2 … without a gap, as
-// nearly all logs have them, by putting each where it belongs.
-func inPlace(files []messageFile) (ordered []messageFile, ok bool) {
-	ordered = make([]messageFile, len(files))
-	for _, f := range files {
-		if !f.small || f.value >= int64(len(files)) || ordered[f.value].name != "" {
-			return nil, false
-		}
-		ordered[f.value] = f
-	}
-	return ordered, true
 }
 
 // stray notes a file that is no message. One that is named as a message is not

@@ -10,8 +10,7 @@ import (
 	"math/big"
 	"path"
 	"slices"
-	"unicode"
-	"unicode/utf8"
+	"strconv"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -307,22 +306,5 @@ func (m *mover) steps() tree.Steps {
 	return append(steps, agent)
 }
 
-// pyText writes a text, which is UTF-8, as Python would take it.
-func pyText(text string) string {
-	literal := []byte{'"'}
-	for len(text) > 0 {
-		r, n := utf8.DecodeRuneInString(text)
-		switch {
-		case r == '"' || r == '\\':
-			literal = append(literal, '\\', byte(r))
-		case !unicode.IsPrint(r) && r <= 0xffff:
-			literal = fmt.Appendf(literal, `\u%04x`, r)
-		case !unicode.IsPrint(r):
-			literal = fmt.Appendf(literal, `\U%08x`, r)
-		default:
-			literal = append(literal, text[:n]...)
-		}
-		text = text[n:]
-	}
-	return string(append(literal, '"'))
-}
+// pyText writes a text, which is UTF-8, as a literal: Go's are Python's, too.
+func pyText(text string) string { return strconv.Quote(text) }
