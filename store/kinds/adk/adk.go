@@ -5,7 +5,7 @@
 //	app_name, user_id, id                   session "APP/USER/ID"
 //	an event                                snapshot
 //	the last event that is kept             head
-//	the events as the model is sent them     "messages" of the state, see [session.sent]
+//	the events as the model is sent them     "messages" of the state, see [session.sentAt]
 //	events with something that ADK never    "events" of the state
 //	sends, such as an output, an error
 //	their state_delta, one after another    "state": other keys have the value of the session's row
@@ -76,7 +76,7 @@ func Kind(data string) engine.Kind {
 type format struct{}
 
 func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	s, err := load(ctx, t, at, from)
+	s, err := loadSession(ctx, t, at, from)
 	if err != nil || s.skip > 0 && s.events[0].rewinds != "" {
 		return log, err // what follows a rewind is known by all before it
 	}
@@ -90,7 +90,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	for i := range s.events {
 		e := &s.events[i]
 		h := model.Header{ID: e.id, CreatedAt: e.at, Index: s.first + i}
-		e.describe(&h, &said)
+		e.describeEvent(&h, &said)
 		if p := s.parents[i]; p >= 0 {
 			h.ParentID, h.TurnIndex = s.events[p].id, 0
 			if e.rewinds == "" && s.events[p].invocation != e.invocation {
@@ -103,9 +103,9 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if evicted[i] {
 			h.Marks |= model.MarkEvicted
 		}
-		if to := s.target(i); to >= 0 {
+		if to := s.rewindTarget(i); to >= 0 {
 			h.Title = "to before: " + s.events[to].title
-			log.Facts.Moves = append(log.Facts.Moves, s.move(i))
+			log.Facts.Moves = append(log.Facts.Moves, s.rewindMove(i))
 		}
 		if e.title, h.Head = h.Title, i == s.head; i < s.skip {
 			continue
@@ -118,8 +118,8 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	return log, nil
 }
 
-// move says that a rewind put the head elsewhere.
-func (s *session) move(i int) model.Move {
+// rewindMove says that a rewind put the head elsewhere.
+func (s *session) rewindMove(i int) model.Move {
 	m := model.Move{From: s.events[i].id, To: s.events[i].id, Why: &model.Reason{Kind: model.ReasonRewind, At: s.events[i].at}}
 	if s.parents[i] < 0 {
 		m.From = s.events[s.heads[i]].id
@@ -132,12 +132,12 @@ func (s *session) move(i int) model.Move {
 
 // loadWhole reads all of a session, unless it was read and the file is as it was.
 func loadWhole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
-	return rows.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
+	return rows.Keep(t, at.ID, func() (*session, error) { return loadSession(ctx, t, at, "") })
 }
 
-// find reads a session, and returns the place in it of the snapshot with an id.
-func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
-	return rows.Find(t, at, id, func() (*session, error) { return load(ctx, t, at, "") })
+// findEvent reads a session, and returns the place in it of the snapshot with an id.
+func findEvent(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
+	return rows.Find(t, at, id, func() (*session, error) { return loadSession(ctx, t, at, "") })
 }
 
 // Find returns the index of an id, or -1.
@@ -187,8 +187,8 @@ func (b *beside) sharedMembers(s *session) (names []string, values [][]byte) {
 	return names, values
 }
 
-// gaps returns the gaps of each state.
-func (b *beside) gaps(s *session) (gaps model.Gaps) {
+// stateGaps returns the gaps of each state.
+func (b *beside) stateGaps(s *session) (gaps model.Gaps) {
 	if names, _ := b.sharedMembers(s); len(names) > 0 {
 		gaps = model.Gaps{Keys: names, Why: model.GapKeptOnce}
 	}
@@ -196,7 +196,7 @@ func (b *beside) gaps(s *session) (gaps model.Gaps) {
 }
 
 func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	s, i, err := find(ctx, t, at, id)
+	s, i, err := findEvent(ctx, t, at, id)
 	if err != nil {
 		return nil, err
 	}
@@ -204,12 +204,12 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	if err != nil {
 		return nil, err
 	}
-	return s.state(i, &b), nil
+	return s.stateAt(i, &b), nil
 }
 
-// state returns the state at an event.
-func (s *session) state(i int, b *beside) []byte {
-	sent, shown := s.sent(i), map[int]bool{}
+// stateAt returns the state at an event.
+func (s *session) stateAt(i int, b *beside) []byte {
+	sent, shown := s.sentAt(i), map[int]bool{}
 	state := []byte(`{"messages":[`)
 	for k := range sent {
 		if shown[sent[k].event] = true; k > 0 {
@@ -219,7 +219,7 @@ func (s *session) state(i int, b *beside) []byte {
 	}
 	state = append(state, ']')
 	var others [][]byte
-	path := s.path(i)
+	path := s.pathTo(i)
 	for k := range s.unsentEvents(path, s.askedAgent(path)) {
 		if !shown[k] {
 			others = append(others, s.events[k].data)
@@ -229,7 +229,7 @@ func (s *session) state(i int, b *beside) []byte {
 		state = slices.Concat(state, []byte(`,"events":[`), bytes.Join(others, []byte(",")), []byte("]"))
 	}
 	if s.opaque == "" {
-		state = append(append(state, `,"state":`...), s.fold(i, b.state)...)
+		state = append(append(state, `,"state":`...), s.foldState(i, b.state)...)
 	}
 	names, values := b.sharedMembers(s)
 	for i, name := range names {
@@ -239,7 +239,7 @@ func (s *session) state(i int, b *beside) []byte {
 }
 
 func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	s, i, err := find(ctx, t, at, id)
+	s, i, err := findEvent(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
@@ -250,19 +250,19 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("branch", e.Branch)
 	about.Facts.Add("invocation", e.invocation)
 	about.Facts.Add("rewinds", e.rewinds)
-	about.Facts.Add("sets", conversation.List(keys(e.delta), conversation.OneLine))
+	about.Facts.Add("sets", conversation.List(objectKeys(e.delta), conversation.OneLine))
 	about.Facts.Add("saves", e.savedArtifacts())
 	about.Facts.Add("asks", conversation.List(s.pendingCalls(i), func(c call) string { return c.name }))
 	about.Facts.Add("finish reason", e.Finish)
 	about.Facts.Add("failed", cmp.Or(e.ErrorMessage, e.ErrorCode))
-	about.Facts.AddFact(model.TokensFact("tokens", "tokens", tokens(e.data)))
-	about.Resume = s.resume(at, i, b.state)
-	about.Gaps = b.gaps(s)
+	about.Facts.AddFact(model.TokensFact("tokens", "tokens", tokenCounts(e.data)))
+	about.Resume = s.resumeCalls(at, i, b.state)
+	about.Gaps = b.stateGaps(s)
 	return about, err
 }
 
-// tokens returns the token counts of an event.
-func tokens(data []byte) []model.Number {
+// tokenCounts returns the token counts of an event.
+func tokenCounts(data []byte) []model.Number {
 	tape, err := jsontape.Parse(data)
 	if err != nil {
 		return nil
@@ -275,31 +275,31 @@ func tokens(data []byte) []model.Number {
 	return slices.DeleteFunc(counts, func(n model.Number) bool { return n.Value == 0 })
 }
 
-// resume returns the calls that go on from an event: from the head, or by ADK's own
+// resumeCalls returns the calls that go on from an event: from the head, or by ADK's own
 // rewind to the end of an invocation.
-func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume) {
+func (s *session) resumeCalls(at rows.Place, i int, row []byte) (calls []model.Resume) {
 	if s.javaScript {
 		if i == s.head {
-			calls = append(calls, model.Resume{Call: fmt.Sprintf(`runner.runAsync({ userId: %s, sessionId: %s, newMessage: { role: "user", parts: [{ text: "…" }] } })`, quote(at.Key[1].(string)), quote(at.Key[2].(string))), Then: "takes your input as the next turn"})
+			calls = append(calls, model.Resume{Call: fmt.Sprintf(`runner.runAsync({ userId: %s, sessionId: %s, newMessage: { role: "user", parts: [{ text: "…" }] } })`, quoteJSON(at.Key[1].(string)), quoteJSON(at.Key[2].(string))), Then: "takes your input as the next turn"})
 		}
 		return calls
 	}
-	names := fmt.Sprintf("user_id=%s, session_id=%s", quote(at.Key[1].(string)), quote(at.Key[2].(string)))
+	names := fmt.Sprintf("user_id=%s, session_id=%s", quoteJSON(at.Key[1].(string)), quoteJSON(at.Key[2].(string)))
 	say := func(part, then string) {
 		calls = append(calls, model.Resume{Call: "runner.run_async(" + names + `, new_message=Content(role="user", parts=[` + part + "]))", Then: then})
 	}
-	if next := s.next(i); next >= 0 && s.events[next].invocation != s.events[i].invocation {
+	if next := s.nextOnPath(i); next >= 0 && s.events[next].invocation != s.events[i].invocation {
 		then := "makes this the head, and what follows it is passed over"
-		if lost := s.initial(row); len(lost) > 0 {
+		if lost := s.initialMembers(row); len(lost) > 0 {
 			then += "; sets to null what the session began with: " + conversation.List(lost, func(m jsontape.Member) string { return conversation.OneLine(jsontape.Unquote(m.Key)) })
 		}
-		return []model.Resume{{Call: fmt.Sprintf("await runner.rewind_async(%s, rewind_before_invocation_id=%s)", names, quote(s.events[next].invocation)), Then: then}}
+		return []model.Resume{{Call: fmt.Sprintf("await runner.rewind_async(%s, rewind_before_invocation_id=%s)", names, quoteJSON(s.events[next].invocation)), Then: then}}
 	}
 	if i != s.head {
 		return nil
 	}
 	for _, asked := range s.pendingCalls(i) {
-		say(fmt.Sprintf("Part(function_response=FunctionResponse(id=%s, name=%s, response={…}))", quote(asked.id), quote(asked.name)), "answers "+asked.name+", and the model goes on")
+		say(fmt.Sprintf("Part(function_response=FunctionResponse(id=%s, name=%s, response={…}))", quoteJSON(asked.id), quoteJSON(asked.name)), "answers "+asked.name+", and the model goes on")
 	}
 	say(`Part(text="…")`, "takes your input as the next turn")
 	return calls
@@ -316,12 +316,12 @@ func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []mo
 		faults = append(faults, model.Fault{Code: FaultNoRow, Severity: model.Stops, File: at.ID, Meaning: "the session has events, and no row in the table sessions whose state is an object", Verdict: "ADK does not load the session"})
 	}
 	if s.head >= 0 {
-		faults = append(faults, s.troubles(s.head)...)
+		faults = append(faults, s.findTroubles(s.head)...)
 	}
 	touched := map[string]bool{}
 	for i := range s.events {
 		e := &s.events[i]
-		if e.rewinds != "" && s.target(i) < 0 {
+		if e.rewinds != "" && s.rewindTarget(i) < 0 {
 			faults = append(faults, model.Fault{Code: FaultRewind, Severity: model.Odd, File: e.id, Path: "/actions/rewind_before_invocation_id", Meaning: "the rewind names an invocation that is not there", Verdict: "ADK passes over the rewind"})
 		}
 		for m := range jsontape.Members(e.delta) {
@@ -345,4 +345,4 @@ const (
 	FaultNulled = "nulled-key"
 )
 
-func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quoteJSON(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

@@ -28,7 +28,7 @@ func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t,
 
 // member returns a member of a state.
 func member(state, key string) string {
-	return string(jsontape.FindMember([]byte(state), quote(key)))
+	return string(jsontape.FindMember([]byte(state), quoteJSON(key)))
 }
 
 // The state at an event is what its session was told up to it. A rewind of ADK's nulled
@@ -172,8 +172,8 @@ func TestSession_keepsWhatADKKeeps(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "rewinds") == 0 {
 				e.rewinds = fmt.Sprint(rapid.IntRange(0, 8).Draw(t, "to"))
 			}
-			s.add(e)
-			path := slices.DeleteFunc(s.path(s.head), func(k int) bool { return s.events[k].rewinds != "" })
+			s.addEvent(e)
+			path := slices.DeleteFunc(s.pathTo(s.head), func(k int) bool { return s.events[k].rewinds != "" })
 			if want := kept(s.events); !slices.Equal(path, want) {
 				t.Fatalf("%d events lead to %v, want %v", i+1, path, want)
 			}
@@ -338,8 +338,8 @@ func FuzzEvent(f *testing.F) {
 		s := session{head: -1, byInvocation: map[string]int{}}
 		for i := range 3 {
 			e := event{id: fmt.Sprint(i), invocation: "i", data: slices.Clone(data)}
-			e.read()
-			s.add(e)
+			e.readDetails()
+			s.addEvent(e)
 		}
 		s.ensureDetails()
 		if !jsontape.Valid(row) {
@@ -349,8 +349,8 @@ func FuzzEvent(f *testing.F) {
 		for i := range s.events {
 			s.pendingCalls(i)
 			var h model.Header
-			s.events[i].describe(&h, &said)
-			if state := s.fold(i, row); !jsontape.Valid(state) {
+			s.events[i].describeEvent(&h, &said)
+			if state := s.foldState(i, row); !jsontape.Valid(state) {
 				t.Fatalf("%q is not JSON", state)
 			}
 		}

@@ -146,8 +146,8 @@ type session struct {
 	looked sync.Once
 }
 
-// load reads a session, all of it or from an event on, with the one before.
-func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
+// loadSession reads a session, all of it or from an event on, with the one before.
+func loadSession(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
 	span, err := kind.Span(ctx, t, at, from, 1)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 		s.schema0 = true
 		return s, rows.EachRow(ctx, span, t.Records, func(r map[string]any) error {
 			e, sealed := ofColumns(r)
-			if s.add(e); sealed {
+			if s.addEvent(e); sealed {
 				s.opaque = "pickles that cannot be read"
 			}
 			return nil
@@ -171,14 +171,14 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 	return s, rows.EachRow(ctx, span, t.Each, func(scan func(...any) error) error {
 		var e event
 		err := scan(&e.id, &e.invocation, &e.stamp, &e.data)
-		e.read()
-		s.add(e)
+		e.readDetails()
+		s.addEvent(e)
 		return err
 	}, "SELECT id, coalesce(invocation_id, ''), coalesce(CAST(timestamp AS TEXT), ''), event_data FROM events")
 }
 
-// read reads of an event what states need.
-func (e *event) read() {
+// readDetails reads of an event what states need.
+func (e *event) readDetails() {
 	if e.size = int64(len(e.data)); !rows.PythonReads(e.data) {
 		e.data = nil
 	}
@@ -223,14 +223,14 @@ func (s *session) ensureDetails() { s.looked.Do(s.readDetails) }
 
 func (s *session) readDetails() {
 	s.answers, s.live = map[string][]int{}, make([]bool, len(s.events))
-	path := s.path(s.head)
+	path := s.pathTo(s.head)
 	for _, k := range path {
 		s.live[k] = true
 	}
 	for i := range s.events {
 		e := &s.events[i]
 		e.damaged = json.Unmarshal(e.data, &e.details) != nil
-		e.at = e.time()
+		e.at = e.happenedAt()
 		s.javaScript = s.javaScript || e.Timestamp >= inMilliseconds
 		s.noteAnswers(i)
 	}
@@ -243,8 +243,8 @@ func (s *session) readDetails() {
 // would be a date in the year 5138.
 const inMilliseconds = 1e11
 
-// time returns when an event happened; the zero time says that it is not known.
-func (e *event) time() time.Time {
+// happenedAt returns when an event happened; the zero time says that it is not known.
+func (e *event) happenedAt() time.Time {
 	switch at := e.Timestamp; {
 	case at > 0 && at < inMilliseconds:
 		return time.UnixMicro(int64(at * 1e6)).UTC()
@@ -304,15 +304,15 @@ func ofColumns(r map[string]any) (e event, sealed bool) {
 		case value == "":
 			continue
 		case column.member == "actions":
-			shown, err := actions([]byte(value))
+			shown, err := decodeActions([]byte(value))
 			sealed, value = err != nil, string(shown)
 		case !column.json || !rows.PythonReads([]byte(value)):
-			value = quote(value)
+			value = quoteJSON(value)
 		}
-		members = append(members, quote(column.member)+":"+value)
+		members = append(members, quoteJSON(column.member)+":"+value)
 	}
 	e.data = []byte("{" + strings.Join(members, ",") + "}")
-	e.read()
+	e.readDetails()
 	return e, sealed
 }
 
@@ -322,16 +322,16 @@ func (format) Decode(column string, row map[string]any) []byte {
 	if _, schema1 := row["event_data"]; column != "actions" || schema1 {
 		return []byte(value)
 	}
-	shown, _ := actions([]byte(value)) // that it cannot be read is told elsewhere
+	shown, _ := decodeActions([]byte(value)) // that it cannot be read is told elsewhere
 	return shown
 }
 
-// actions decodes the pickled actions of an event. It never runs a pickle. If the pickle cannot be read,
+// decodeActions decodes the pickled actions of an event. It never runs a pickle. If the pickle cannot be read,
 // actions returns its bytes and the error.
-func actions(pickled []byte) (shown []byte, err error) {
+func decodeActions(pickled []byte) (shown []byte, err error) {
 	shown, err = pickle.AppendJSON(nil, pickled)
 	if err != nil {
-		return []byte(`{"$type":"pickle","$bytes":"` + base64.StdEncoding.EncodeToString(pickled) + `","$error":` + quote("the pickle cannot be read: "+err.Error()) + "}"), err
+		return []byte(`{"$type":"pickle","$bytes":"` + base64.StdEncoding.EncodeToString(pickled) + `","$error":` + quoteJSON("the pickle cannot be read: "+err.Error()) + "}"), err
 	}
 	if members := jsontape.FindMember(shown, `"__dict__"`); len(members) > 0 && members[0] == '{' {
 		return members, nil
@@ -339,14 +339,14 @@ func actions(pickled []byte) (shown []byte, err error) {
 	return shown, nil
 }
 
-// add adds the next event. A rewind goes back to the head before the first event of its invocation, even if
+// addEvent adds the next event. A rewind goes back to the head before the first event of its invocation, even if
 // other events were dropped since. A rewind to an unknown invocation has no effect. A rewind that leaves no
 // event begins the session anew.
-func (s *session) add(e event) {
+func (s *session) addEvent(e event) {
 	i := len(s.events)
 	s.events, s.heads = append(s.events, e), append(s.heads, s.head)
 	parent, base := s.head, s.head
-	if to := s.target(i); e.rewinds == "" {
+	if to := s.rewindTarget(i); e.rewinds == "" {
 		s.head = i
 	} else if to >= 0 {
 		if base = s.heads[to]; base < 0 {
@@ -361,16 +361,16 @@ func (s *session) add(e event) {
 	}
 }
 
-// target returns the first event that a rewind drops, or -1.
-func (s *session) target(i int) int {
+// rewindTarget returns the first event that a rewind drops, or -1.
+func (s *session) rewindTarget(i int) int {
 	if to, ok := s.byInvocation[s.events[i].rewinds]; ok && s.events[i].rewinds != "" && to < i {
 		return to
 	}
 	return -1
 }
 
-// path returns the events that lead to one, with it.
-func (s *session) path(i int) (path []int) {
+// pathTo returns the events that lead to one, with it.
+func (s *session) pathTo(i int) (path []int) {
 	for ; i >= 0; i = s.bases[i] {
 		path = append(path, i)
 	}
@@ -378,8 +378,8 @@ func (s *session) path(i int) (path []int) {
 	return path
 }
 
-// next returns the event that follows i on the path to the head, or -1.
-func (s *session) next(i int) int {
+// nextOnPath returns the event that follows i on the path to the head, or -1.
+func (s *session) nextOnPath(i int) int {
 	next := -1
 	for k := s.head; k > i; k = s.bases[k] {
 		next = k
@@ -411,8 +411,8 @@ func isShared(key string) bool {
 	return strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:") || strings.HasPrefix(key, "temp:")
 }
 
-// keys returns the keys of a JSON object in their order.
-func keys(object []byte) (list []string) {
+// objectKeys returns the keys of a JSON object in their order.
+func objectKeys(object []byte) (list []string) {
 	for m := range jsontape.Members(object) {
 		if m.Key != nil {
 			list = append(list, jsontape.Unquote(m.Key))
@@ -421,8 +421,8 @@ func keys(object []byte) (list []string) {
 	return list
 }
 
-// initial returns the members of the session's row that no event names. The session began with them.
-func (s *session) initial(row []byte) []jsontape.Member {
+// initialMembers returns the members of the session's row that no event names. The session began with them.
+func (s *session) initialMembers(row []byte) []jsontape.Member {
 	untouched, _ := s.splitMembers(row)
 	return untouched
 }
@@ -431,7 +431,7 @@ func (s *session) initial(row []byte) []jsontape.Member {
 func (s *session) splitMembers(row []byte) (untouched, touched []jsontape.Member) {
 	named := map[string]bool{}
 	for i := range s.events {
-		for _, key := range keys(s.events[i].delta) {
+		for _, key := range objectKeys(s.events[i].delta) {
 			named[key] = true
 		}
 	}
@@ -447,12 +447,12 @@ func (s *session) splitMembers(row []byte) (untouched, touched []jsontape.Member
 	return untouched, touched
 }
 
-// fold returns the state at an event: what the session began with, and the changes up to
+// foldState returns the state at an event: what the session began with, and the changes up to
 // it. ADK keeps a null as the value of its key; that of a rewind says that there was no key.
-func (s *session) fold(i int, row []byte) []byte {
-	members := s.initial(row)
+func (s *session) foldState(i int, row []byte) []byte {
+	members := s.initialMembers(row)
 	at := map[string]int{}
-	for _, k := range s.path(i) {
+	for _, k := range s.pathTo(i) {
 		for m := range jsontape.Members(s.events[k].delta) {
 			key := jsontape.Unquote(m.Key)
 			if s.events[k].rewinds != "" && string(m.Value) == "null" {
@@ -492,8 +492,8 @@ func (e *event) savedArtifacts() string {
 	return conversation.List(list, conversation.OneLine)
 }
 
-// describe puts into a header what an event did.
-func (e *event) describe(h *model.Header, said *rows.Said) {
+// describeEvent puts into a header what an event did.
+func (e *event) describeEvent(h *model.Header, said *rows.Said) {
 	h.Event, h.EventName = model.SnapshotEventNamed, "state"
 	switch {
 	case e.damaged:
@@ -513,7 +513,7 @@ func (e *event) describe(h *model.Header, said *rows.Said) {
 	case len(e.Output) > 0 && !isEmpty(e.Output):
 		h.EventName, h.Title = "output", conversation.Cut(conversation.OneLine(string(e.Output)), conversation.MaxTitle)
 	default:
-		h.Title = cmp.Or(conversation.List(keys(e.delta), conversation.OneLine), e.savedArtifacts())
+		h.Title = cmp.Or(conversation.List(objectKeys(e.delta), conversation.OneLine), e.savedArtifacts())
 	}
 	if failure := cmp.Or(e.ErrorMessage, e.ErrorCode); failure != "" {
 		h.Marks |= model.MarkError

@@ -39,7 +39,7 @@ const ofSession = " WHERE app_name = ? AND user_id = ? AND session_id = ?"
 
 // Move implements rows.Mover.
 func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
-	s, i, err := find(ctx, t, before.Place, change.Ref.ID)
+	s, i, err := findEvent(ctx, t, before.Place, change.Ref.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	}
 	w := writing{session: s, before: before, row: list[0], to: i, op: change.Op, m: &rows.Move{Target: before.Rows[i].Point()}}
 	if change.Op == model.OpFork {
-		err = w.fork(ctx, t, change.As)
+		err = w.planFork(ctx, t, change.As)
 	} else {
-		err = w.restore(ctx, t)
+		err = w.planRestore(ctx, t)
 	}
 	return w.m, err
 }
@@ -80,7 +80,7 @@ type writing struct {
 	m      *rows.Move
 }
 
-func (w *writing) refuse(why string) error {
+func (w *writing) refuseChange(why string) error {
 	return &model.UnsupportedError{Op: w.op, Reason: why}
 }
 
@@ -91,7 +91,7 @@ func (s *session) invocationAfter(to int) int {
 		e := &s.events[i]
 		return i > to && s.heads[i] == to && e.invocation != "" && s.byInvocation[e.invocation] == i
 	}
-	if next := s.next(to); next >= 0 && follows(next) {
+	if next := s.nextOnPath(to); next >= 0 && follows(next) {
 		return next
 	}
 	for i := range s.events {
@@ -102,16 +102,16 @@ func (s *session) invocationAfter(to int) int {
 	return -1
 }
 
-func (w *writing) restore(ctx context.Context, t rows.Tx) error {
+func (w *writing) planRestore(ctx context.Context, t rows.Tx) error {
 	if w.to == w.head {
 		return nil
 	}
 	if w.javaScript {
-		return w.refuse("ADK for JavaScript knows no rewind and would load all events: fork this one")
+		return w.refuseChange("ADK for JavaScript knows no rewind and would load all events: fork this one")
 	}
 	next := w.invocationAfter(w.to)
 	if next < 0 {
-		return w.refuse("ADK goes back to where an invocation begins, and none begins behind this event: restore the last event of an invocation, or fork this one")
+		return w.refuseChange("ADK goes back to where an invocation begins, and none begins behind this event: restore the last event of an invocation, or fork this one")
 	}
 	newest, err := rows.Rows(ctx, t, "events", ofSession+" AND id = ?", append(slices.Clone(w.before.Key), w.events[len(w.events)-1].id)...)
 	if err != nil || len(newest) == 0 {
@@ -119,33 +119,33 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 	}
 	at, ok := stampAfter(newest[0]["timestamp"], w.row["update_time"], w.before.Now)
 	if !ok {
-		return w.refuse("the times of the session are neither numbers nor texts as ADK writes them, so none is sure to be the last")
+		return w.refuseChange("the times of the session are neither numbers nor texts as ADK writes them, so none is sure to be the last")
 	}
 	state, delta, err := w.rewindState()
 	if err != nil {
-		return w.refuse("the state of the session cannot be read: " + err.Error())
+		return w.refuseChange("the state of the session cannot be read: " + err.Error())
 	}
 	id, invocation := uuid.NewString(), "e-"+uuid.NewString()
-	data := `{"invocation_id":` + quote(invocation) + `,"author":"user","actions":{"state_delta":` + string(delta) +
-		`,"artifact_delta":{},"requested_auth_configs":{},"requested_tool_confirmations":{},"rewind_before_invocation_id":` + quote(w.events[next].invocation) +
-		`},"id":` + quote(id) + `,"timestamp":` + at.json() + `}`
-	event := newest[0].With("id", id).With("invocation_id", invocation).With("timestamp", at.as(newest[0]["timestamp"])).With("event_data", newest[0].As("event_data", []byte(data)))
+	data := `{"invocation_id":` + quoteJSON(invocation) + `,"author":"user","actions":{"state_delta":` + string(delta) +
+		`,"artifact_delta":{},"requested_auth_configs":{},"requested_tool_confirmations":{},"rewind_before_invocation_id":` + quoteJSON(w.events[next].invocation) +
+		`},"id":` + quoteJSON(id) + `,"timestamp":` + at.asJSON() + `}`
+	event := newest[0].With("id", id).With("invocation_id", invocation).With("timestamp", at.asColumn(newest[0]["timestamp"])).With("event_data", newest[0].As("event_data", []byte(data)))
 	w.m.Steps = []rows.Step{
 		{Table: "events", After: event},
-		{Table: "sessions", Before: w.row, After: w.row.With("state", w.row.As("state", state)).With("update_time", at.as(w.row["update_time"]))},
+		{Table: "sessions", Before: w.row, After: w.row.With("state", w.row.As("state", state)).With("update_time", at.asColumn(w.row["update_time"]))},
 	}
-	w.warn()
+	w.addHazards()
 	return nil
 }
 
-// warn adds a hazard for each thing that a rewind does not restore.
-func (w *writing) warn() {
+// addHazards adds a hazard for each thing that a rewind does not restore.
+func (w *writing) addHazards() {
 	say := func(text string, args ...any) { w.m.Hazards = append(w.m.Hazards, fmt.Sprintf(text, args...)) }
-	if lost := keysOf(w.initial(w.row.Bytes("state"))); len(lost) > 0 {
+	if lost := keysOf(w.initialMembers(w.row.Bytes("state"))); len(lost) > 0 {
 		say("what the session began with stays: %s; runner.rewind_async would set it to null", conversation.List(lost, conversation.OneLine))
 	}
 	kept := map[int]bool{}
-	for _, k := range w.path(w.to) {
+	for _, k := range w.pathTo(w.to) {
 		kept[k] = true
 	}
 	shared, artifacts := map[string]bool{}, false
@@ -153,7 +153,7 @@ func (w *writing) warn() {
 		if kept[i] {
 			continue
 		}
-		for _, key := range keys(w.events[i].delta) {
+		for _, key := range objectKeys(w.events[i].delta) {
 			if strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:") {
 				shared[key] = true
 			}
@@ -200,9 +200,9 @@ func (w *writing) rewindState() (state, delta []byte, err error) {
 		if len(delta) > 1 {
 			delta = append(delta, ',')
 		}
-		delta = append(append(append(delta, quote(key)...), ':'), value...)
+		delta = append(append(append(delta, quoteJSON(key)...), ':'), value...)
 	}
-	for m := range jsontape.Members(w.fold(w.to, w.row.Bytes("state"))) {
+	for m := range jsontape.Members(w.foldState(w.to, w.row.Bytes("state"))) {
 		key := jsontape.Unquote(m.Key)
 		want[key] = true
 		value, _, err := jsontape.ParseTolerant(m.Value)
@@ -259,22 +259,22 @@ func stampAfter(event, session any, now time.Time) (stamp, bool) {
 	return max(last+1, stamp(now.UnixMicro())), true
 }
 
-// as returns the time as a column has it that has another.
-func (s stamp) as(column any) any {
+// asColumn returns the time as a column has it that has another.
+func (s stamp) asColumn(column any) any {
 	if _, is := column.(string); is {
 		return time.UnixMicro(int64(s)).UTC().Format(ofDatabase)
 	}
 	return float64(s) / 1e6
 }
 
-// json returns the time as the JSON of an event has it.
-func (s stamp) json() string { return strconv.FormatFloat(float64(s)/1e6, 'f', -1, 64) }
+// asJSON returns the time as the JSON of an event has it.
+func (s stamp) asJSON() string { return strconv.FormatFloat(float64(s)/1e6, 'f', -1, 64) }
 
-func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
+func (w *writing) planFork(ctx context.Context, t rows.Tx, as string) error {
 	app, user := w.before.Key[0].(string), w.before.Key[1].(string)
 	as = strings.TrimPrefix(as, app+"/"+user+"/")
 	if as == "" || as != strings.TrimSpace(as) || strings.ContainsRune(as, 0) {
-		return w.refuse("ADK needs an id of the session, without spaces around it: name the new one")
+		return w.refuseChange("ADK needs an id of the session, without spaces around it: name the new one")
 	}
 	w.m.New = &rows.Place{ID: app + "/" + user + "/" + as, Key: []any{app, user, as}}
 	taken, err := rows.Rows(ctx, t, "sessions", " WHERE app_name = ? AND user_id = ? AND id = ?", w.m.New.Key...)
@@ -285,7 +285,7 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 		return err
 	}
 	var path []int
-	for _, k := range w.path(w.to) {
+	for _, k := range w.pathTo(w.to) {
 		if w.events[k].rewinds == "" {
 			path = append(path, k)
 		}
@@ -303,7 +303,7 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 		events = append(events, rows.Step{Table: "events", After: byID[w.events[k].id].With("session_id", as)})
 	}
 	last := events[len(events)-1].After
-	state := w.fold(w.to, w.row.Bytes("state"))
+	state := w.foldState(w.to, w.row.Bytes("state"))
 	w.m.Steps = append([]rows.Step{{Table: "sessions", After: w.row.With("id", as).With("state", w.row.As("state", state)).With("update_time", last["timestamp"])}}, events...)
 	return nil
 }
@@ -314,7 +314,7 @@ func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.
 		next.Loads = "nothing: the session is gone"
 		return next, nil
 	}
-	s, err := load(ctx, t, after.Place, "")
+	s, err := loadSession(ctx, t, after.Place, "")
 	if err != nil {
 		return next, err
 	}
@@ -323,12 +323,12 @@ func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.
 		next.Loads = "no event: the session is empty"
 		return next, nil
 	}
-	for _, f := range s.troubles(s.head) {
+	for _, f := range s.findTroubles(s.head) {
 		next.Hazards = append(next.Hazards, f.Meaning+"; ADK: "+f.Verdict)
 	}
 	b, err := besideOf(ctx, t, after.Place)
-	next.Loads = fmt.Sprintf("the state of #%d, and its messages: %d", after.Rows[s.head].Index, len(s.sent(s.head)))
-	next.Calls = s.resume(after.Place, s.head, b.state)
+	next.Loads = fmt.Sprintf("the state of #%d, and its messages: %d", after.Rows[s.head].Index, len(s.sentAt(s.head)))
+	next.Calls = s.resumeCalls(after.Place, s.head, b.state)
 	return next, err
 }
 

@@ -21,7 +21,7 @@ type agent struct{ name, branch string }
 func (s *session) askedAgent(path []int) agent {
 	var a recipient
 	for _, k := range path {
-		a.add(&s.events[k])
+		a.addEvent(&s.events[k])
 	}
 	return a.now
 }
@@ -36,7 +36,7 @@ type recipient struct {
 	callers map[string]agent
 }
 
-func (a *recipient) add(e *event) {
+func (a *recipient) addEvent(e *event) {
 	if e.Author == "user" || e.Author == "" {
 		if e.says {
 			a.now, a.within = a.turn, false
@@ -94,7 +94,7 @@ func (s *session) quoteOthers(list []sentEvent, name string) (made []sentEvent) 
 			by := callers[r.id]
 			return r.id != "" && by != "" && by != name && by != "user"
 		})
-		if e.quoted && s.quotation(&e) == nil {
+		if e.quoted && s.quoteEvent(&e) == nil {
 			continue
 		}
 		made = append(made, e)
@@ -117,10 +117,10 @@ func elideMarks(text string) string {
 	return strings.NewReplacer(quoteBegin, quoteElided, quoteEnd, quoteElided).Replace(text)
 }
 
-// quotation returns the content by which an event of another agent is told, nil where none of its parts is.
-func (s *session) quotation(e *sentEvent) []byte {
+// quoteEvent returns the content by which an event of another agent is told, nil where none of its parts is.
+func (s *session) quoteEvent(e *sentEvent) []byte {
 	of := &s.events[e.event]
-	text := func(words string) []byte { return []byte(`{"text":` + quote(words) + `}`) }
+	text := func(words string) []byte { return []byte(`{"text":` + quoteJSON(words) + `}`) }
 	fenced := func(words, what string) []byte {
 		return text(words + ":\n" + quoteBegin + "\n" + elideMarks(what) + "\n" + quoteEnd)
 	}
@@ -241,17 +241,17 @@ func appendReprText(dst []byte, text string) []byte {
 		case unicode.IsPrint(r):
 			dst = append(dst, string(r)...)
 		case r < 0x100:
-			dst = append(append(dst, `\x`...), hex(r, 2)...)
+			dst = append(append(dst, `\x`...), hexDigits(r, 2)...)
 		case r < 0x10000:
-			dst = append(append(dst, `\u`...), hex(r, 4)...)
+			dst = append(append(dst, `\u`...), hexDigits(r, 4)...)
 		default:
-			dst = append(append(dst, `\U`...), hex(r, 8)...)
+			dst = append(append(dst, `\U`...), hexDigits(r, 8)...)
 		}
 	}
 	return append(dst, quote)
 }
 
-func hex(r rune, width int) string {
+func hexDigits(r rune, width int) string {
 	digits := strconv.FormatInt(int64(r), 16)
 	return strings.Repeat("0", max(width-len(digits), 0)) + digits
 }

@@ -25,8 +25,8 @@ func (served) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err erro
 		var first event
 		err := scan(&one.Key[0], &one.Key[1], &one.Key[2], &head.ID, &one.Info.UpdatedAt, &first.data)
 		var h model.Header
-		first.read()
-		if first.describe(&h, &rows.Said{}); h.EventName == rows.EventUser {
+		first.readDetails()
+		if first.describeEvent(&h, &rows.Said{}); h.EventName == rows.EventUser {
 			one.Info.Title = h.Title
 		}
 		list = append(list, one)

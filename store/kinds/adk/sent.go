@@ -52,7 +52,7 @@ func (s *session) partsOf(e *sentEvent) []partRef {
 	return list
 }
 
-func (s *session) part(at partRef) *part { return &s.events[at.event].Content.Parts[at.part] }
+func (s *session) partAt(at partRef) *part { return &s.events[at.event].Content.Parts[at.part] }
 
 // callsOf returns the calls of an event that is sent.
 func (s *session) callsOf(e *sentEvent) (list []*call) {
@@ -60,7 +60,7 @@ func (s *session) callsOf(e *sentEvent) (list []*call) {
 		return nil
 	}
 	for _, at := range s.partsOf(e) {
-		if c := s.part(at).Call; c != nil {
+		if c := s.partAt(at).Call; c != nil {
 			list = append(list, c)
 		}
 	}
@@ -73,17 +73,17 @@ func (s *session) responsesOf(e *sentEvent) (list []*call) {
 		return nil
 	}
 	for _, at := range s.partsOf(e) {
-		if c := s.part(at).Response; c != nil {
+		if c := s.partAt(at).Response; c != nil {
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
-// sent returns the events that the model is sent at event i.
-func (s *session) sent(i int) []sentEvent {
+// sentAt returns the events that the model is sent at event i.
+func (s *session) sentAt(i int) []sentEvent {
 	s.ensureDetails()
-	path := s.path(i)
+	path := s.pathTo(i)
 	return s.sentOf(path, s.askedAgent(path), true)
 }
 
@@ -111,7 +111,7 @@ func (s *session) sentOf(path []int, asked agent, last bool) []sentEvent {
 	list = slices.DeleteFunc(slices.Clone(list[:waits]), func(e sentEvent) bool { return s.events[e.event].asksItself() })
 	if compacted {
 		whole := append(slices.Clone(list), tail...)
-		list = s.recoverCalls(s.compact(whole), whole)
+		list = s.recoverCalls(s.compactEvents(whole), whole)
 		tail = nil
 		if waits = s.waitingFrom(list); waits < len(list) {
 			list, tail = list[:waits:waits], list[waits:]
@@ -181,17 +181,17 @@ func (e *event) asksItself() bool {
 // hasContent reports whether a value that may be missing says something.
 func hasContent(value []byte) bool { return len(value) > 0 && !isEmpty(value) }
 
-// seconds returns when an event happened, as compactions count.
-func (e *event) seconds() float64 {
+// secondsOf returns when an event happened, as compactions count.
+func (e *event) secondsOf() float64 {
 	if e.Timestamp == 0 && !e.at.IsZero() {
 		return float64(e.at.UnixMicro()) / 1e6
 	}
 	return e.Timestamp
 }
 
-// compact replaces events with the summaries that cover them. It drops a summary whose span lies inside
+// compactEvents replaces events with the summaries that cover them. It drops a summary whose span lies inside
 // another's.
-func (s *session) compact(list []sentEvent) []sentEvent {
+func (s *session) compactEvents(list []sentEvent) []sentEvent {
 	span := func(i int) *compaction { return s.events[list[i].event].Actions.Compaction }
 	var order []int
 	for i := range list {
@@ -213,7 +213,7 @@ func (s *session) compact(list []sentEvent) []sentEvent {
 	at := make([]float64, len(list))
 	for i := range list {
 		e := &s.events[list[i].event]
-		if at[i] = e.seconds(); list[i].summary {
+		if at[i] = e.secondsOf(); list[i].summary {
 			at[i] = *span(i).End
 			continue
 		}
@@ -260,7 +260,7 @@ func (s *session) recoverCalls(list, source []sentEvent) (made []sentEvent) {
 			of[answer{k, r.id}] = call
 			to := answer{call, r.id}
 			survives[to] = survives[to] || present[k]
-			if before, has := newest[to]; !has || s.events[k].seconds() >= s.events[source[before].event].seconds() {
+			if before, has := newest[to]; !has || s.events[k].secondsOf() >= s.events[source[before].event].secondsOf() {
 				newest[to] = i
 			}
 		}
@@ -292,7 +292,7 @@ func (s *session) withoutOrphanResponses(list []sentEvent) (made []sentEvent) {
 	for _, e := range list {
 		if refs := s.partsOf(&e); len(s.responsesOf(&e)) > 0 {
 			kept := slices.DeleteFunc(slices.Clone(refs), func(at partRef) bool {
-				r := s.part(at).Response
+				r := s.partAt(at).Response
 				return r != nil && !(r.id != "" && ids[r.id] || r.id == "" && r.name != "" && names[r.name])
 			})
 			if len(kept) > 0 {
@@ -320,8 +320,8 @@ func (s *session) withParts(e sentEvent, parts []partRef) sentEvent {
 	return e
 }
 
-// owner returns the last event in list with the call that r answers, or -1.
-func (s *session) owner(list []sentEvent, r *call) int {
+// findOwner returns the last event in list with the call that r answers, or -1.
+func (s *session) findOwner(list []sentEvent, r *call) int {
 	for i := len(list) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(s.callsOf(&list[i]), func(c *call) bool {
 			return r.id != "" && c.id == r.id || r.id == "" && c.id == "" && r.name != "" && c.name == r.name
@@ -342,9 +342,9 @@ func (s *session) answeredLast(list []sentEvent) []sentEvent {
 	var others []partRef
 	last := -1
 	for _, at := range s.partsOf(&list[n-1]) {
-		if r := s.part(at).Response; r == nil {
+		if r := s.partAt(at).Response; r == nil {
 			others = append(others, at)
-		} else if to := s.owner(list[:n-1], r); to >= 0 {
+		} else if to := s.findOwner(list[:n-1], r); to >= 0 {
 			byCall[to], last = append(byCall[to], at), max(last, to)
 		}
 	}
@@ -363,12 +363,12 @@ func (s *session) answeredLast(list []sentEvent) []sentEvent {
 			}
 			calls := len(s.callsOf(&list[i])) > 0
 			refs := slices.DeleteFunc(slices.Clone(s.partsOf(&list[i])), func(at partRef) bool {
-				if r := s.part(at).Response; r != nil {
-					return s.owner(list[:i], r) != to
+				if r := s.partAt(at).Response; r != nil {
+					return s.findOwner(list[:i], r) != to
 				}
 				return calls
 			})
-			if slices.ContainsFunc(refs, func(at partRef) bool { return s.part(at).Response != nil }) {
+			if slices.ContainsFunc(refs, func(at partRef) bool { return s.partAt(at).Response != nil }) {
 				all = append(all, s.withParts(list[i], refs))
 			}
 		}
@@ -379,14 +379,14 @@ func (s *session) answeredLast(list []sentEvent) []sentEvent {
 		e := list[i]
 		if len(s.responsesOf(&e)) > 0 {
 			refs := slices.DeleteFunc(slices.Clone(s.partsOf(&e)), func(at partRef) bool {
-				r := s.part(at).Response
+				r := s.partAt(at).Response
 				if r == nil {
 					return false
 				}
-				_, moved := byCall[s.owner(list[:i], r)]
+				_, moved := byCall[s.findOwner(list[:i], r)]
 				return moved
 			})
-			if !slices.ContainsFunc(refs, func(at partRef) bool { return s.part(at).Response != nil || s.part(at).Call != nil }) {
+			if !slices.ContainsFunc(refs, func(at partRef) bool { return s.partAt(at).Response != nil || s.partAt(at).Call != nil }) {
 				continue
 			}
 			e = s.withParts(e, refs)
@@ -406,13 +406,13 @@ func (s *session) mergeResults(list []sentEvent) sentEvent {
 	}
 	parts, at := slices.Clone(s.partsOf(&list[0])), map[string]int{}
 	for i, ref := range parts {
-		if r := s.part(ref).Response; r != nil {
+		if r := s.partAt(ref).Response; r != nil {
 			at[r.id] = i
 		}
 	}
 	for _, e := range list[1:] {
 		for _, ref := range s.partsOf(&e) {
-			r := s.part(ref).Response
+			r := s.partAt(ref).Response
 			if r == nil {
 				parts = append(parts, ref)
 			} else if i, has := at[r.id]; has {
@@ -520,7 +520,7 @@ func (s *session) withoutOrphanCalls(list []sentEvent, waits int) (made []sentEv
 	for i, e := range list {
 		if refs := s.partsOf(&e); i < waits && len(s.callsOf(&e)) > 0 {
 			kept := slices.DeleteFunc(slices.Clone(refs), func(at partRef) bool {
-				c := s.part(at).Call
+				c := s.partAt(at).Call
 				return c != nil && c.id != "" && !answered[c.id]
 			})
 			if len(kept) == 0 {
@@ -575,13 +575,13 @@ func (s *session) evictedEvents() map[int]bool {
 	if !s.compacted {
 		return nil
 	}
-	list, path := map[int]bool{}, s.path(s.head)
+	list, path := map[int]bool{}, s.pathTo(s.head)
 	asked := s.askedAgent(path)
 	for _, k := range path {
 		e := &s.events[k]
 		list[k] = e.says && e.isVisible() && asked.canSee(e) && !e.asksItself()
 	}
-	for _, e := range s.sent(s.head) {
+	for _, e := range s.sentAt(s.head) {
 		list[e.event] = false
 		for _, at := range e.parts {
 			list[at.event] = false
@@ -608,7 +608,7 @@ func (s *session) appendSent(dst []byte, e *sentEvent) []byte {
 		return append(dst, patch.Bytes()...)
 	}
 	if e.quoted {
-		patch.Put(0, "content", s.quotation(e))
+		patch.Put(0, "content", s.quoteEvent(e))
 		patch.Put(0, "author", []byte(`"user"`))
 		if of.LongRunning != nil {
 			patch.Put(0, "long_running_tool_ids", []byte("null")) // a text waits for nothing
@@ -639,13 +639,13 @@ func (s *session) rawPart(at partRef) []byte {
 	return []byte("null")
 }
 
-// troubles returns faults for events on the path that some models reject, before ADK corrects them. Calls that
+// findTroubles returns faults for events on the path that some models reject, before ADK corrects them. Calls that
 // wait for a person or for a long-running tool are no faults.
-func (s *session) troubles(i int) (faults []model.Fault) {
+func (s *session) findTroubles(i int) (faults []model.Fault) {
 	s.ensureDetails()
 	state, path := []byte(`{"messages":[`), []int{}
 	waits := map[string]bool{}
-	for _, k := range s.path(i) {
+	for _, k := range s.pathTo(i) {
 		e := &s.events[k]
 		for _, id := range e.LongRunning {
 			waits[id] = true

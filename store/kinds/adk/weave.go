@@ -31,11 +31,11 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	if err != nil {
 		return err
 	}
-	return s.weave(ctx, &b, ids, to)
+	return s.weaveStates(ctx, &b, ids, to)
 }
 
-// weave hands the states of events to a loom.
-func (s *session) weave(ctx context.Context, b *beside, ids []string, to store.Loom) error {
+// weaveStates hands the states of events to a loom.
+func (s *session) weaveStates(ctx context.Context, b *beside, ids []string, to store.Loom) error {
 	s.ensureDetails()
 	numbers := make(map[string]int, len(s.events))
 	for i := range s.events {
@@ -55,7 +55,7 @@ func (s *session) weave(ctx context.Context, b *beside, ids []string, to store.L
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
 	w := &weaving{session: s, to: to, beside: b}
-	w.begin()
+	w.beginEvents()
 	for _, number := range order {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *session) weave(ctx context.Context, b *beside, ids []string, to store.L
 			continue
 		}
 		w.goTo(i)
-		to.Take(number, store.Rope{Runs: w.state(), Gaps: b.gaps(s)})
+		to.Take(number, store.Rope{Runs: w.stateRuns(), Gaps: b.stateGaps(s)})
 	}
 	return nil
 }
@@ -101,11 +101,11 @@ type stateMember struct {
 	run store.Run
 }
 
-// begin goes before the first event.
-func (w *weaving) begin() {
+// beginEvents goes before the first event.
+func (w *weaving) beginEvents() {
 	w.at, w.asking, w.turns, w.turn, w.members = -1, recipient{}, nil, nil, nil
 	w.called, w.told, w.places = map[string]bool{}, map[string]*told{}, map[string]int{}
-	for _, m := range w.initial(w.beside.state) {
+	for _, m := range w.initialMembers(w.beside.state) {
 		w.members = append(w.members, stateMember{Member: m})
 	}
 }
@@ -115,19 +115,19 @@ func (w *weaving) goTo(i int) {
 	var path []int
 	for k := i; k != w.at; k = w.bases[k] {
 		if k < 0 {
-			w.begin()
+			w.beginEvents()
 			break
 		}
 		path = append(path, k)
 	}
 	for _, k := range slices.Backward(path) {
-		w.add(k)
+		w.addEvent(k)
 	}
 	w.at = i
 }
 
-// add goes on by one event.
-func (w *weaving) add(k int) {
+// addEvent goes on by one event.
+func (w *weaving) addEvent(k int) {
 	e := &w.events[k]
 	if len(w.turn) > 0 && e.opensTurn() {
 		alone, hangs := w.standsAlone()
@@ -141,7 +141,7 @@ func (w *weaving) add(k int) {
 		}
 	}
 	w.turn = append(w.turn, k)
-	w.asking.add(e)
+	w.asking.addEvent(e)
 	for m := range jsontape.Members(e.delta) {
 		key := jsontape.Unquote(m.Key)
 		if e.rewinds != "" && string(m.Value) == "null" {
@@ -184,8 +184,8 @@ func (w *weaving) standsAlone() (alone, hangs bool) {
 	return !hangs, hangs
 }
 
-// tell adds what an agent is sent of events, and what is not.
-func (w *weaving) tell(t *told, path []int, asked agent, last bool) {
+// addSent adds what an agent is sent of events, and what is not.
+func (w *weaving) addSent(t *told, path []int, asked agent, last bool) {
 	shown := map[int]bool{}
 	list := w.sentOf(path, asked, last)
 	for i := range list {
@@ -195,17 +195,17 @@ func (w *weaving) tell(t *told, path []int, asked agent, last bool) {
 		if e.parts != nil || e.summary || e.quoted {
 			text = w.appendSent(nil, e)
 		}
-		t.sent = rows.AppendRun(t.sent, w.item(text, len(t.sent) == 0))
+		t.sent = rows.AppendRun(t.sent, w.itemRun(text, len(t.sent) == 0))
 	}
 	for k := range w.unsentEvents(path, asked) {
 		if !shown[k] {
-			t.unsent = rows.AppendRun(t.unsent, w.item(w.events[k].data, len(t.unsent) == 0))
+			t.unsent = rows.AppendRun(t.unsent, w.itemRun(w.events[k].data, len(t.unsent) == 0))
 		}
 	}
 }
 
-// item returns the run of an item of a list.
-func (w *weaving) item(text []byte, first bool) store.Run {
+// itemRun returns the run of an item of a list.
+func (w *weaving) itemRun(text []byte, first bool) store.Run {
 	one := store.Text{Raw: text, Listed: true}
 	if !first {
 		one.Before = ","
@@ -213,8 +213,8 @@ func (w *weaving) item(text []byte, first bool) store.Run {
 	return w.to.Put(one)
 }
 
-// state returns the runs that make up the state.
-func (w *weaving) state() (runs []store.Run) {
+// stateRuns returns the runs that make up the state.
+func (w *weaving) stateRuns() (runs []store.Run) {
 	asked := w.asking.now
 	var all told
 	if alone, _ := w.standsAlone(); alone && asked.branch == "" {
@@ -224,12 +224,12 @@ func (w *weaving) state() (runs []store.Run) {
 			w.told[asked.name] = before
 		}
 		for ; before.turns < len(w.turns); before.turns++ {
-			w.tell(before, w.turns[before.turns], asked, false)
+			w.addSent(before, w.turns[before.turns], asked, false)
 		}
 		all.sent, all.unsent = slices.Clone(before.sent), slices.Clone(before.unsent)
-		w.tell(&all, w.turn, asked, true)
+		w.addSent(&all, w.turn, asked, true)
 	} else {
-		w.tell(&all, slices.Concat(append(slices.Clip(w.turns), w.turn)...), asked, true)
+		w.addSent(&all, slices.Concat(append(slices.Clip(w.turns), w.turn)...), asked, true)
 	}
 	put := func(t store.Text) { runs = rows.AppendRun(runs, w.to.Put(t)) }
 	put(store.Text{Raw: []byte(`{"messages":[`)})

@@ -17,12 +17,12 @@ func TestWeave_isTheState(t *testing.T) {
 		s, ids := drawSession(t)
 		l := storetest.NewCloth(len(ids))
 		b := &beside{state: []byte(`{"goal":1,"k0":2,"first":[]}`), app: []byte(`{"a":1}`)}
-		if err := s.weave(t.Context(), b, ids, l.Loom()); err != nil || l.Taken != len(ids) {
+		if err := s.weaveStates(t.Context(), b, ids, l.Loom()); err != nil || l.Taken != len(ids) {
 			t.Fatal(l.Taken, err)
 		}
 		for number, id := range ids {
 			i := s.Find(id)
-			if got, want := l.State(number), string(s.state(i, b)); got != want {
+			if got, want := l.State(number), string(s.stateAt(i, b)); got != want {
 				t.Fatalf("event %d is made of\n%s, want\n%s", i, got, want)
 			}
 		}
@@ -83,8 +83,8 @@ func drawSession(t *rapid.T) (s *session, ids []string) {
 		}
 		members = append(members, fmt.Sprintf(`"author":%q,"timestamp":%d,"actions":{%s}`, author, i+1, actions))
 		e := event{id: fmt.Sprint(i), invocation: fmt.Sprintf("i%d", i/2), data: []byte("{" + strings.Join(members, ",") + "}")}
-		e.read()
-		s.add(e)
+		e.readDetails()
+		s.addEvent(e)
 	}
 	order := rapid.Permutation(s.events).Draw(t, "order")
 	for _, e := range order[:rapid.IntRange(1, len(order)).Draw(t, "asked")] {
@@ -108,12 +108,12 @@ func TestWeave_costsWhatIsNew(t *testing.T) {
 				author = "user"
 			}
 			e := event{id: fmt.Sprint(i), invocation: fmt.Sprint(i / 4), data: fmt.Appendf(nil, `{"author":%q,"timestamp":%d,"content":{"parts":[%s]},"actions":{"state_delta":{"n":%d}}}`, author, i+1, parts, i)}
-			e.read()
-			s.add(e)
+			e.readDetails()
+			s.addEvent(e)
 			ids = append(ids, e.id)
 		}
 		l := storetest.NewCloth(len(ids))
-		if err := s.weave(t.Context(), &beside{}, ids, l.Loom()); err != nil {
+		if err := s.weaveStates(t.Context(), &beside{}, ids, l.Loom()); err != nil {
 			t.Fatal(err)
 		}
 		return l.Made + l.Asked

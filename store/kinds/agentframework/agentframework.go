@@ -120,7 +120,7 @@ func (format) State(data []byte, of *checkpoints.Item) ([]byte, error) {
 		return nil, err
 	}
 	if n := lineOf(of); n > 0 {
-		return messages(data, n), nil
+		return firstMessages(data, n), nil
 	}
 	if !isWorkflow(of) {
 		return data, nil

@@ -39,8 +39,8 @@ func with(t *testing.T, files map[string]string) (dir string, s storetest.Writer
 	return dir, open(t, dir)
 }
 
-// checkpoint returns a small one, with members changed or added.
-func checkpoint(t *testing.T, id, previous, stamp string, more map[string]any) string {
+// readCheckpoint returns a small one, with members changed or added.
+func readCheckpoint(t *testing.T, id, previous, stamp string, more map[string]any) string {
 	t.Helper()
 	c := map[string]any{
 		"workflow_name": "w", "graph_signature_hash": "g", "checkpoint_id": id, "previous_checkpoint_id": nil, "timestamp": stamp,
@@ -148,8 +148,8 @@ func TestRestore_copies(t *testing.T) {
 // A copy is the latest also where a checkpoint is dated ahead of the clock.
 func TestRestore_aheadOfTheClock(t *testing.T) {
 	_, s := with(t, map[string]string{
-		"a.json": checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", nil),
-		"b.json": checkpoint(t, "b", "a", "2999-01-02T03:04:05.999999+00:00", nil),
+		"a.json": readCheckpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", nil),
+		"b.json": readCheckpoint(t, "b", "a", "2999-01-02T03:04:05.999999+00:00", nil),
 	})
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "w", ID: "a"}})
 	if err != nil {
@@ -178,12 +178,12 @@ func TestFaults(t *testing.T) {
 		// refuses says that no checkpoint is put back.
 		refuses bool
 	}{
-		"no time":             {map[string]string{"a.json": checkpoint(t, "a", "", "yesterday", nil)}, []string{"checkpoint-time stops"}, true},
-		"times without zones": {map[string]string{"a.json": checkpoint(t, "a", "", at, nil), "b.json": checkpoint(t, "b", "", "2026-01-02T03:04:05", nil)}, []string{"checkpoint-time stops"}, true},
-		"another name":        {map[string]string{"x.json": checkpoint(t, "a", "", at, nil)}, []string{"checkpoint-name loses"}, false},
-		"unknown members":     {map[string]string{"a.json": checkpoint(t, "a", "", at, map[string]any{"new": 1})}, []string{"unknown-members loses"}, true},
-		"a damaged pickle":    {map[string]string{"a.json": checkpoint(t, "a", "", at, map[string]any{"state": leaf})}, []string{"damaged-pickle loses"}, true},
-		"a pruned parent":     {map[string]string{"a.json": checkpoint(t, "a", "gone", at, nil)}, []string{"missing-parent odd"}, false},
+		"no time":             {map[string]string{"a.json": readCheckpoint(t, "a", "", "yesterday", nil)}, []string{"checkpoint-time stops"}, true},
+		"times without zones": {map[string]string{"a.json": readCheckpoint(t, "a", "", at, nil), "b.json": readCheckpoint(t, "b", "", "2026-01-02T03:04:05", nil)}, []string{"checkpoint-time stops"}, true},
+		"another name":        {map[string]string{"x.json": readCheckpoint(t, "a", "", at, nil)}, []string{"checkpoint-name loses"}, false},
+		"unknown members":     {map[string]string{"a.json": readCheckpoint(t, "a", "", at, map[string]any{"new": 1})}, []string{"unknown-members loses"}, true},
+		"a damaged pickle":    {map[string]string{"a.json": readCheckpoint(t, "a", "", at, map[string]any{"state": leaf})}, []string{"damaged-pickle loses"}, true},
+		"a pruned parent":     {map[string]string{"a.json": readCheckpoint(t, "a", "gone", at, nil)}, []string{"missing-parent odd"}, false},
 	} {
 		_, s := with(t, c.files)
 		var got []string
@@ -206,10 +206,10 @@ func TestHead_loads(t *testing.T) {
 	const at = "2026-01-0%dT03:04:05.000001+00:00"
 	leaf := map[string]any{"x": map[string]any{"__pickled__": "gAWVgg==", "__type__": "m:C"}}
 	_, s := with(t, map[string]string{
-		"a.json": checkpoint(t, "a", "", fmt.Sprintf(at, 1), nil),
-		"b.json": checkpoint(t, "b", "a", fmt.Sprintf(at, 2), nil),
-		"c.json": checkpoint(t, "c", "b", fmt.Sprintf(at, 3), map[string]any{"state": leaf}),
-		"d.json": checkpoint(t, "d", "c", fmt.Sprintf(at, 4), map[string]any{"new": 1}),
+		"a.json": readCheckpoint(t, "a", "", fmt.Sprintf(at, 1), nil),
+		"b.json": readCheckpoint(t, "b", "a", fmt.Sprintf(at, 2), nil),
+		"c.json": readCheckpoint(t, "c", "b", fmt.Sprintf(at, 3), map[string]any{"state": leaf}),
+		"d.json": readCheckpoint(t, "d", "c", fmt.Sprintf(at, 4), map[string]any{"new": 1}),
 	})
 	var heads []string
 	for _, h := range storetest.Headers(t, s, "w") {
@@ -234,7 +234,7 @@ func TestHead_loads(t *testing.T) {
 // Files that cannot be read are told of, and the others are shown.
 func TestFaults_ofTheStore(t *testing.T) {
 	_, s := with(t, map[string]string{
-		"a.json":   checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", nil),
+		"a.json":   readCheckpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", nil),
 		"b.json":   `{"workflow_name":`,
 		"c.json":   `{"other":1}`,
 		"d.jsonl":  `{"type":"message","role":"user","contents":[{"type":"text","text":"hi"}]}` + "\nnot a message\n",
@@ -260,7 +260,7 @@ func TestFaults_ofTheStore(t *testing.T) {
 func TestState_hostile(t *testing.T) {
 	// cos\nsystem\n(S'id'\ntR.
 	leaf := map[string]any{"x": map[string]any{"__pickled__": "Y29zCnN5c3RlbQooUydpZCcKdFIu", "__type__": "builtins:int"}}
-	_, s := with(t, map[string]string{"a.json": checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", map[string]any{"state": leaf})})
+	_, s := with(t, map[string]string{"a.json": readCheckpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", map[string]any{"state": leaf})})
 	got, err := s.State(t.Context(), model.Ref{Session: "w", ID: "a"})
 	if err != nil || !bytes.Contains(got, []byte(`"x":{"$py":"os.system","value":"id"}`)) {
 		t.Errorf("%s, %v", got, err)
@@ -270,10 +270,10 @@ func TestState_hostile(t *testing.T) {
 // Python writes NaN into JSON, and the SDK reads it: the checkpoint is shown, and put back as it is.
 func TestState_noNumbers(t *testing.T) {
 	const state = `"x": [NaN, -Infinity]`
-	text := strings.Replace(checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", nil), `"state": {}`, `"state": {`+state+`}`, 1)
+	text := strings.Replace(readCheckpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", nil), `"state": {}`, `"state": {`+state+`}`, 1)
 	dir, s := with(t, map[string]string{
 		"a.json":  text,
-		"b.json":  checkpoint(t, "b", "a", "2026-01-03T03:04:05.000001+00:00", nil),
+		"b.json":  readCheckpoint(t, "b", "a", "2026-01-03T03:04:05.000001+00:00", nil),
 		"h.jsonl": `{"type":"message","role":"user","contents":[{"type":"text","text":"hi"}],"x":NaN}` + "\n",
 	})
 	if faults := append(storetest.Faults(t, s, ""), storetest.Faults(t, s, "w")...); len(faults) > 0 {
@@ -303,7 +303,7 @@ func TestState_noNumbers(t *testing.T) {
 func TestResume_nestedClass(t *testing.T) {
 	// pickle.dumps(m.Outer.Inner()), where that is an empty class.
 	leaf := map[string]any{"x": map[string]any{"__pickled__": "gAWVGgAAAAAAAACMA2EubZSMC091dGVyLklubmVylJOUKYGULg==", "__type__": "a.m:Outer.Inner"}}
-	_, s := with(t, map[string]string{"a.json": checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", map[string]any{"state": leaf})})
+	_, s := with(t, map[string]string{"a.json": readCheckpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", map[string]any{"state": leaf})})
 	calls, err := s.Features().Resume(t.Context(), model.Ref{Session: "w", ID: "a"})
 	if err != nil || len(calls) == 0 || !strings.Contains(calls[0].Call, `allowed_checkpoint_types=["a.m:Outer.Inner"]`) {
 		t.Errorf("%+v, %v", calls, err)

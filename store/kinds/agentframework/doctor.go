@@ -83,12 +83,12 @@ func (format) Facts(data []byte, of *checkpoints.Item) (facts model.Facts) {
 	if o.Graph == "" {
 		return facts
 	}
-	t, err := parse(data)
+	t, err := parseJSON(data)
 	if err == nil {
 		if n := t.Find(0, "iteration_count"); n >= 0 {
 			facts.Add("superstep", string(t.Raw(n)))
 		}
-		facts.Add("format", text(t, 0, "version"))
+		facts.Add("format", textMember(t, 0, "version"))
 	}
 	facts.Add("waits for", strings.Join(o.Requests, ", "))
 	facts.Add("needs allowed", strings.Join(o.Types, ", "))

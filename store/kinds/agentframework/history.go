@@ -15,8 +15,8 @@ import (
 	"hindcast/store/engine/checkpoints"
 )
 
-// lines returns the lines of a history that are not empty, with where each ends.
-func lines(data []byte) iter.Seq2[int, []byte] {
+// historyLines returns the lines of a history that are not empty, with where each ends.
+func historyLines(data []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for at := 0; at < len(data); {
 			end := len(data)
@@ -39,9 +39,9 @@ func decodeHistory(name string, data []byte) (d checkpoints.Decoded) {
 	parent, size := "", int64(len(`{"messages":[]}`))
 	var open []string
 	number := 0
-	for _, line := range lines(data) {
+	for _, line := range historyLines(data) {
 		number++
-		t, err := parse(line)
+		t, err := parseJSON(line)
 		if err != nil || !isMessage(t) {
 			if number > 1 {
 				d.Flaw = fmt.Sprintf("line %d is no message", number)
@@ -55,8 +55,8 @@ func decodeHistory(name string, data []byte) (d checkpoints.Decoded) {
 		if size += int64(len(line)); number > 1 {
 			size++ // a comma
 		}
-		open = pending(open, t)
-		h := model.Header{ID: hex.EncodeToString(hash.Sum(nil)), ParentID: parent, TurnIndex: model.TurnUnknown, Event: model.SnapshotEventNamed, EventName: text(t, 0, "role"), Size: size}
+		open = pendingCalls(open, t)
+		h := model.Header{ID: hex.EncodeToString(hash.Sum(nil)), ParentID: parent, TurnIndex: model.TurnUnknown, Event: model.SnapshotEventNamed, EventName: textMember(t, 0, "role"), Size: size}
 		var failed bool
 		if h.Title, failed = tail.Title(conversation.LastMessage); failed {
 			h.Marks |= model.MarkError
@@ -67,23 +67,23 @@ func decodeHistory(name string, data []byte) (d checkpoints.Decoded) {
 		if number == 1 {
 			item.Opening = h.Title
 		}
-		item.Header, item.Own = h, (&own{Line: number, Open: open}).note()
+		item.Header, item.Own = h, (&own{Line: number, Open: open}).encodeNote()
 		parent = h.ID
 		d.Items = append(d.Items, item)
 	}
 	return d
 }
 
-// pending returns the tool calls that have no result after a message.
-func pending(open []string, t *jsontape.Tape) []string {
+// pendingCalls returns the tool calls that have no result after a message.
+func pendingCalls(open []string, t *jsontape.Tape) []string {
 	open = slices.Clone(open)
 	contents := t.Find(0, "contents")
 	if t.Kind(contents) != jsontape.Array {
 		return open
 	}
 	for c := t.First(contents); c >= 0; c = t.Next(c) {
-		id := text(t, c, "call_id")
-		switch text(t, c, "type") {
+		id := textMember(t, c, "call_id")
+		switch textMember(t, c, "type") {
 		case "function_call":
 			open = append(open, id)
 		case "function_result":
@@ -93,10 +93,10 @@ func pending(open []string, t *jsontape.Tape) []string {
 	return open
 }
 
-// messages returns the first n messages of a history as a state.
-func messages(data []byte, n int) []byte {
+// firstMessages returns the first n messages of a history as a state.
+func firstMessages(data []byte, n int) []byte {
 	state := []byte(`{"messages":[`)
-	for _, line := range lines(data) {
+	for _, line := range historyLines(data) {
 		text, err := jsontape.Standard(line)
 		if n == 0 || err != nil { // it changed since it was listed
 			break

@@ -63,12 +63,12 @@ func (format) Loads(items []checkpoints.Item, head int) string {
 	case lineOf(it) > 0:
 		return fmt.Sprintf("FileHistoryProvider loads the %d messages of %s", lineOf(it), it.Session)
 	case isWorkflow(it):
-		return fmt.Sprintf("get_latest(workflow_name=%s) returns checkpoint %s", quote(it.Session), it.ID)
+		return fmt.Sprintf("get_latest(workflow_name=%s) returns checkpoint %s", quoteJSON(it.Session), it.ID)
 	}
 	return fmt.Sprintf("FileSessionStore loads session %q", it.ID)
 }
 
-func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quoteJSON(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
 // keyOf returns the id under which the SDK finds the file of a session, as a program writes it, and
 // … where the name does not tell it. An id that is no portable name of a file, such as one with a
@@ -77,13 +77,13 @@ func keyOf(file string) string {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	encoded, is := strings.CutPrefix(name, "~session-")
 	if !is {
-		return quote(name)
+		return quoteJSON(name)
 	}
 	id, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(encoded))
 	if err != nil {
 		return "…"
 	}
-	return quote(string(id))
+	return quoteJSON(string(id))
 }
 
 // Resume implements checkpoints.Format.
@@ -96,27 +96,27 @@ func (format) Resume(dir string, of *checkpoints.Item) []model.Resume {
 	}
 	if o.Line > 0 {
 		call := fmt.Sprintf("agent.run(…, session=agent.create_session(session_id=%s))", keyOf(of.File))
-		return []model.Resume{{Call: call, Then: fmt.Sprintf("with FileHistoryProvider(%s%s) the model is sent all messages of the file, then your text", quote(dir), form)}}
+		return []model.Resume{{Call: call, Then: fmt.Sprintf("with FileHistoryProvider(%s%s) the model is sent all messages of the file, then your text", quoteJSON(dir), form)}}
 	}
 	if !isWorkflow(of) {
-		return []model.Resume{{Call: fmt.Sprintf("await FileSessionStore(%s%s).get(%s)", quote(dir), form, keyOf(of.File)), Then: "the session as it was kept"}}
+		return []model.Resume{{Call: fmt.Sprintf("await FileSessionStore(%s%s).get(%s)", quoteJSON(dir), form, keyOf(of.File)), Then: "the session as it was kept"}}
 	}
-	storage := "FileCheckpointStorage(" + quote(dir)
+	storage := "FileCheckpointStorage(" + quoteJSON(dir)
 	if len(o.Types) > 0 {
 		storage += ", allowed_checkpoint_types=["
 		for i, class := range o.Types {
-			storage += strings.Repeat(", ", min(i, 1)) + quote(class)
+			storage += strings.Repeat(", ", min(i, 1)) + quoteJSON(class)
 		}
 		storage += "]"
 	}
 	storage += ")"
 	call := func(more, then string) model.Resume {
-		return model.Resume{Call: fmt.Sprintf("await workflow.run(checkpoint_id=%s, checkpoint_storage=%s%s)", quote(of.ID), storage, more), Then: then}
+		return model.Resume{Call: fmt.Sprintf("await workflow.run(checkpoint_id=%s, checkpoint_storage=%s%s)", quoteJSON(of.ID), storage, more), Then: then}
 	}
 	if len(o.Requests) > 0 {
 		answers := slices.Clone(o.Requests)
 		for i := range answers {
-			answers[i] = quote(answers[i]) + ": …"
+			answers[i] = quoteJSON(answers[i]) + ": …"
 		}
 		return []model.Resume{
 			call(", responses={"+strings.Join(answers, ", ")+"}", "answers what is asked, and goes on"),

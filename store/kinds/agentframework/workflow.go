@@ -39,8 +39,8 @@ func ownOf(of *checkpoints.Item) (o own) {
 	return o
 }
 
-// note encodes the data for the cache.
-func (o *own) note() []byte {
+// encodeNote encodes the data for the cache.
+func (o *own) encodeNote() []byte {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil // it has nothing that JSON does not
@@ -59,8 +59,8 @@ var members = map[string]bool{
 	"messages": true, "state": true, "pending_request_info_events": true, "iteration_count": true, "metadata": true,
 }
 
-// text returns a member of an object that is a string, "" for another.
-func text(t *jsontape.Tape, n jsontape.Node, key string) string {
+// textMember returns a member of an object that is a string, "" for another.
+func textMember(t *jsontape.Tape, n jsontape.Node, key string) string {
 	at := t.Find(n, key)
 	if at < 0 || t.Kind(at) != jsontape.String {
 		return ""
@@ -71,8 +71,8 @@ func text(t *jsontape.Tape, n jsontape.Node, key string) string {
 // mostName bounds names and ids, in bytes.
 const mostName = 4096
 
-// parse reads JSON as Python writes it.
-func parse(data []byte) (*jsontape.Tape, error) {
+// parseJSON reads JSON as Python writes it.
+func parseJSON(data []byte) (*jsontape.Tape, error) {
 	text, err := jsontape.Standard(data)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func parse(data []byte) (*jsontape.Tape, error) {
 
 // decodeDocument reads a file of one JSON value: a checkpoint, or a session.
 func decodeDocument(name string, data []byte) (d checkpoints.Decoded) {
-	t, err := parse(data)
+	t, err := parseJSON(data)
 	if err != nil {
 		d.Flaw = "it is not JSON: " + err.Error()
 		return d
@@ -91,12 +91,12 @@ func decodeDocument(name string, data []byte) (d checkpoints.Decoded) {
 		return d
 	}
 	if isCheckpoint(t) {
-		d.Items = []checkpoints.Item{checkpoint(name, t, text(t, 0, "checkpoint_id"), cmp.Or(text(t, 0, "workflow_name"), "(no name)"))}
+		d.Items = []checkpoints.Item{readCheckpoint(name, t, textMember(t, 0, "checkpoint_id"), cmp.Or(textMember(t, 0, "workflow_name"), "(no name)"))}
 		return d
 	}
 	if isSession(t) {
-		id := text(t, 0, "session_id")
-		item := checkpoints.Item{Session: path.Base(name), Opening: id, Own: (&own{}).note()}
+		id := textMember(t, 0, "session_id")
+		item := checkpoints.Item{Session: path.Base(name), Opening: id, Own: (&own{}).encodeNote()}
 		item.Header = model.Header{ID: id, Event: model.SnapshotEventNamed, EventName: "session", Title: "what the session keeps", Size: int64(len(data))}
 		d.Items = []checkpoints.Item{item}
 	}
@@ -105,32 +105,32 @@ func decodeDocument(name string, data []byte) (d checkpoints.Decoded) {
 
 // isCheckpoint reports whether a document is that of a checkpoint.
 func isCheckpoint(t *jsontape.Tape) bool {
-	return t.Kind(0) == jsontape.Object && text(t, 0, "checkpoint_id") != "" && t.Find(0, "graph_signature_hash") >= 0
+	return t.Kind(0) == jsontape.Object && textMember(t, 0, "checkpoint_id") != "" && t.Find(0, "graph_signature_hash") >= 0
 }
 
 // isSession reports whether a document is that of a session.
 func isSession(t *jsontape.Tape) bool {
-	return t.Kind(0) == jsontape.Object && text(t, 0, "type") == "session" && text(t, 0, "session_id") != "" && t.Find(0, "state") >= 0
+	return t.Kind(0) == jsontape.Object && textMember(t, 0, "type") == "session" && textMember(t, 0, "session_id") != "" && t.Find(0, "state") >= 0
 }
 
 // isMessage reports whether a line of a history is a message.
 func isMessage(t *jsontape.Tape) bool {
-	return t.Kind(0) == jsontape.Object && text(t, 0, "role") != "" && t.Find(0, "contents") >= 0
+	return t.Kind(0) == jsontape.Object && textMember(t, 0, "role") != "" && t.Find(0, "contents") >= 0
 }
 
-// checkpoint reads one.
-func checkpoint(name string, t *jsontape.Tape, id, workflow string) checkpoints.Item {
+// readCheckpoint reads one.
+func readCheckpoint(name string, t *jsontape.Tape, id, workflow string) checkpoints.Item {
 	item := checkpoints.Item{Session: workflow}
-	o := own{Graph: cmp.Or(text(t, 0, "graph_signature_hash"), "none"), Stamp: text(t, 0, "timestamp"), Misnamed: path.Base(name) != id+".json"}
+	o := own{Graph: cmp.Or(textMember(t, 0, "graph_signature_hash"), "none"), Stamp: textMember(t, 0, "timestamp"), Misnamed: path.Base(name) != id+".json"}
 	for m := t.First(0); m >= 0; m = t.Next(m) {
 		if _, known := members[t.Key(m)]; !known {
 			o.Unknown = append(o.Unknown, t.Key(m))
 		}
 	}
 	at, _ := timeOf(o.Stamp)
-	item.Header = model.Header{ID: id, ParentID: text(t, 0, "previous_checkpoint_id"), CreatedAt: at, TurnIndex: model.TurnUnknown}
+	item.Header = model.Header{ID: id, ParentID: textMember(t, 0, "previous_checkpoint_id"), CreatedAt: at, TurnIndex: model.TurnUnknown}
 	w := &writer{t: t, types: map[string]bool{}}
-	state := w.state()
+	state := w.writeState()
 	o.Leaves = w.damaged
 	for class := range w.types {
 		o.Types = append(o.Types, class)
@@ -138,9 +138,9 @@ func checkpoint(name string, t *jsontape.Tape, id, workflow string) checkpoints.
 	slices.Sort(o.Types)
 	item.Size = int64(len(state))
 	if shown, err := jsontape.Parse(state); err == nil {
-		o.Requests = describe(&item, shown, state)
+		o.Requests = describeItem(&item, shown, state)
 	}
-	item.Own = o.note()
+	item.Own = o.encodeNote()
 	return item
 }
 
@@ -153,8 +153,8 @@ func timeOf(stamp string) (at time.Time, zoned bool) {
 	return at, false
 }
 
-// describe sets the event, the title and the marks of a checkpoint, and returns the ids of its open requests.
-func describe(item *checkpoints.Item, t *jsontape.Tape, state []byte) (requests []string) {
+// describeItem sets the event, the title and the marks of a checkpoint, and returns the ids of its open requests.
+func describeItem(item *checkpoints.Item, t *jsontape.Tape, state []byte) (requests []string) {
 	var ran []string
 	said, input, answer := "", "", false
 	if all := t.Find(0, "messages"); all >= 0 && t.Kind(all) == jsontape.Object {
@@ -164,7 +164,7 @@ func describe(item *checkpoints.Item, t *jsontape.Tape, state []byte) (requests 
 				continue
 			}
 			for m := t.First(source); m >= 0; m = t.Next(m) {
-				data := words(t, t.Find(m, "data"))
+				data := valueWords(t, t.Find(m, "data"))
 				if said = cmp.Or(said, data); isInput {
 					input = cmp.Or(input, data)
 					answer = answer || kindOf(t, m) == "response"
@@ -179,7 +179,7 @@ func describe(item *checkpoints.Item, t *jsontape.Tape, state []byte) (requests 
 	if all := t.Find(0, "pending_request_info_events"); all >= 0 && t.Kind(all) == jsontape.Object {
 		for r := t.First(all); r >= 0; r = t.Next(r) {
 			requests = append(requests, t.Key(r))
-			asks = cmp.Or(asks, words(t, t.Find(r, "data")))
+			asks = cmp.Or(asks, valueWords(t, t.Find(r, "data")))
 		}
 	}
 	h := &item.Header
@@ -206,16 +206,16 @@ func describe(item *checkpoints.Item, t *jsontape.Tape, state []byte) (requests 
 func kindOf(t *jsontape.Tape, message jsontape.Node) string {
 	kind := t.Find(message, "type")
 	if kind >= 0 && t.Kind(kind) == jsontape.Object {
-		return text(t, kind, "value")
+		return textMember(t, kind, "value")
 	}
-	return text(t, message, "type")
+	return textMember(t, message, "type")
 }
 
 // mostTitle bounds titles, in bytes.
 const mostTitle = 200
 
-// words says a value on one line: what an agent said last, a text, or the JSON of another.
-func words(t *jsontape.Tape, n jsontape.Node) string {
+// valueWords says a value on one line: what an agent said last, a text, or the JSON of another.
+func valueWords(t *jsontape.Tape, n jsontape.Node) string {
 	if n < 0 || t.Kind(n) == jsontape.Null {
 		return ""
 	}
@@ -231,12 +231,12 @@ func words(t *jsontape.Tape, n jsontape.Node) string {
 			}
 		}
 		if value := t.Find(n, "value"); value >= 0 && t.Count(n) == 2 && t.Find(n, "$py") >= 0 {
-			return words(t, value)
+			return valueWords(t, value)
 		}
 		var parts []string
 		for m := t.First(n); m >= 0; m = t.Next(m) {
 			if t.Key(m) != "$py" && len(parts) < 8 {
-				parts = append(parts, t.Key(m)+" "+words(t, m))
+				parts = append(parts, t.Key(m)+" "+valueWords(t, m))
 			}
 		}
 		return conversation.Cut(strings.Join(parts, ", "), mostTitle)
@@ -260,11 +260,11 @@ func lastWords(t *jsontape.Tape) string {
 
 // stateOf returns the state that a checkpoint has.
 func stateOf(data []byte) ([]byte, error) {
-	t, err := parse(data)
+	t, err := parseJSON(data)
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
-	return (&writer{t: t}).state(), nil
+	return (&writer{t: t}).writeState(), nil
 }
 
 // writer writes a checkpoint's state, pickles as what is in them.
@@ -277,45 +277,45 @@ type writer struct {
 	damaged []string
 }
 
-func (w *writer) state() []byte {
+func (w *writer) writeState() []byte {
 	w.out = append(w.out, '{')
 	for m := w.t.First(0); m >= 0; m = w.t.Next(m) {
 		if members[w.t.Key(m)] {
-			w.member(m)
+			w.writeMember(m)
 		}
 	}
 	return append(w.out, '}')
 }
 
-// member writes a member, with a comma where one stands before it.
-func (w *writer) member(m jsontape.Node) {
-	w.comma('{')
+// writeMember writes a member, with a comma where one stands before it.
+func (w *writer) writeMember(m jsontape.Node) {
+	w.writeComma('{')
 	w.out = append(append(w.out, w.t.RawKey(m)...), ':')
-	w.value(m)
+	w.writeValue(m)
 }
 
-func (w *writer) comma(open byte) {
+func (w *writer) writeComma(open byte) {
 	if w.out[len(w.out)-1] != open {
 		w.out = append(w.out, ',')
 	}
 }
 
-func (w *writer) value(n jsontape.Node) {
+func (w *writer) writeValue(n jsontape.Node) {
 	switch w.t.Kind(n) {
 	case jsontape.Object:
-		if w.leaf(n) {
+		if w.writeLeaf(n) {
 			return
 		}
 		w.out = append(w.out, '{')
 		for m := w.t.First(n); m >= 0; m = w.t.Next(m) {
-			w.member(m)
+			w.writeMember(m)
 		}
 		w.out = append(w.out, '}')
 	case jsontape.Array:
 		w.out = append(w.out, '[')
 		for m := w.t.First(n); m >= 0; m = w.t.Next(m) {
-			w.comma('[')
-			w.value(m)
+			w.writeComma('[')
+			w.writeValue(m)
 		}
 		w.out = append(w.out, ']')
 	default:
@@ -323,9 +323,9 @@ func (w *writer) value(n jsontape.Node) {
 	}
 }
 
-// leaf writes what is in a pickle, and reports whether the object is one. One that cannot be
+// writeLeaf writes what is in a pickle, and reports whether the object is one. One that cannot be
 // read stays as it is.
-func (w *writer) leaf(n jsontape.Node) bool {
+func (w *writer) writeLeaf(n jsontape.Node) bool {
 	at := w.t.Find(n, "__pickled__")
 	if at < 0 || w.t.Kind(at) != jsontape.String || w.t.Find(n, "__type__") < 0 {
 		return false
@@ -346,7 +346,7 @@ func (w *writer) leaf(n jsontape.Node) bool {
 	w.out = w.showPickle(w.out, inside, 0)
 	if w.types != nil {
 		for _, class := range pickle.Names(data) {
-			w.note(class)
+			w.noteClass(class)
 		}
 	}
 	return true
@@ -360,7 +360,7 @@ func (w *writer) showPickle(out []byte, t *jsontape.Tape, n jsontape.Node) []byt
 	switch t.Kind(n) {
 	case jsontape.Object:
 		open, end = '{', '}'
-		class = text(t, n, "$py")
+		class = textMember(t, n, "$py")
 	case jsontape.Array:
 	default:
 		return append(out, t.Raw(n)...)
@@ -381,8 +381,8 @@ func (w *writer) showPickle(out []byte, t *jsontape.Tape, n jsontape.Node) []byt
 	return append(out, end)
 }
 
-// note gathers a class, "module:name", that the SDK loads only where the program allows it.
-func (w *writer) note(class string) {
+// noteClass gathers a class, "module:name", that the SDK loads only where the program allows it.
+func (w *writer) noteClass(class string) {
 	module, _, _ := strings.Cut(class, ":")
 	if allowed[module] || len(w.types) == mostTypes {
 		return

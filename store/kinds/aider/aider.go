@@ -83,7 +83,7 @@ type scanned struct {
 }
 
 func newFormat(dir string) chat.Format {
-	return &format{dir: dir, lines: chat.Lines[begin]{Decode: decode, Only: beginsChat}, known: map[string]*scanned{}}
+	return &format{dir: dir, lines: chat.Lines[begin]{Decode: decodeLine, Only: beginsChat}, known: map[string]*scanned{}}
 }
 
 // begin is the line that begins a chat.
@@ -108,7 +108,7 @@ var startedAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // in pieces, and of a large one no more is kept than these lines.
 func beginsChat(line []byte) bool { return bytes.HasPrefix(line, []byte(started)) }
 
-func decode(l *chat.Line) (b begin, err error) {
+func decodeLine(l *chat.Line) (b begin, err error) {
 	if m := startedAt().FindSubmatch(l.Raw[len(started):]); m != nil {
 		b.part = string(m[1]) + "T" + string(m[2])
 		b.started, _ = time.ParseInLocation("2006-01-02T15:04:05", b.part, time.Local)
@@ -116,9 +116,9 @@ func decode(l *chat.Line) (b begin, err error) {
 	return b, nil
 }
 
-// scan returns the chats of a file. No index lists them, so scan reads the whole file once and caches the
+// scanFile returns the chats of a file. No index lists them, so scan reads the whole file once and caches the
 // result. It returns the errors of chat.Lines.
-func (f *format) scan(ctx context.Context, in engine.In, name string) (*scanned, error) {
+func (f *format) scanFile(ctx context.Context, in engine.In, name string) (*scanned, error) {
 	look, err := in.Stamp(name)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (f *format) spotsIn(ctx context.Context, in engine.In, name string) (list [
 	if err != nil || ctx.Err() != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	file, err := f.scan(ctx, in, name)
+	file, err := f.scanFile(ctx, in, name)
 	if err != nil {
 		return nil, nil // reading it says why
 	}
@@ -251,10 +251,10 @@ func (f *format) Spot(name string) chat.Spot {
 	return chat.Spot{File: file, Part: part, ID: part, Project: f.dir}
 }
 
-// find returns where a session is in its file, and its first bytes, at most so many; none
+// findSession returns where a session is in its file, and its first bytes, at most so many; none
 // where it is not there.
-func (f *format) find(ctx context.Context, in engine.In, at chat.Spot, most int64) (c section, text []byte, err error) {
-	file, err := f.scan(ctx, in, at.File)
+func (f *format) findSession(ctx context.Context, in engine.In, at chat.Spot, most int64) (c section, text []byte, err error) {
+	file, err := f.scanFile(ctx, in, at.File)
 	if err != nil {
 		return c, nil, err
 	}
@@ -272,7 +272,7 @@ func (f *format) find(ctx context.Context, in engine.In, at chat.Spot, most int6
 
 // Glance implements chat.Format.
 func (f *format) Glance(in engine.In, at chat.Spot) (chat.Glance, error) {
-	c, text, err := f.find(context.Background(), in, at, glanced)
+	c, text, err := f.findSession(context.Background(), in, at, glanced)
 	g := chat.Glance{Project: f.dir}
 	var said chat.Opening
 	for _, e := range sessionOf(at, c, text).Entries {
@@ -289,7 +289,7 @@ func (f *format) Glance(in engine.In, at chat.Spot) (chat.Glance, error) {
 
 // Read implements chat.Format.
 func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
-	c, text, err := f.find(ctx, in, at, math.MaxInt64)
+	c, text, err := f.findSession(ctx, in, at, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
@@ -348,8 +348,8 @@ type run struct {
 	from, to, line int
 }
 
-// words returns the lines of a run without the marks of their author. It reads at most most bytes.
-func (r *run) words(text []byte, most int) (words []byte) {
+// plainLines returns the lines of a run without the marks of their author. It reads at most most bytes.
+func (r *run) plainLines(text []byte, most int) (words []byte) {
 	text = text[r.from:min(r.to, r.from+most)]
 	words = make([]byte, 0, len(text)+1)
 	for line := range bytes.Lines(text) {
@@ -395,7 +395,7 @@ func sessionOf(at chat.Spot, c section, text []byte) *chat.Session {
 			last.Len = c.At + int64(r.to) - last.At
 			continue
 		}
-		words := bytes.TrimSpace(r.words(text, titled))
+		words := bytes.TrimSpace(r.plainLines(text, titled))
 		e := chat.Entry{
 			ID: fmt.Sprintf("line-%d", c.line+r.line), File: at.File, At: c.started, Meta: meta,
 			Records: []chat.Span{{At: c.At + int64(r.from), Len: int64(r.to - r.from)}},
@@ -420,7 +420,7 @@ func messageOf(text []byte) (m chat.Message) {
 	m.Raw = [][]byte{quoteText(text)}
 	m.Role = chat.Tool
 	for _, r := range runsOf(text) {
-		words := bytes.TrimSpace(r.words(text, len(text)))
+		words := bytes.TrimSpace(r.plainLines(text, len(text)))
 		if r.voice == console {
 			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Unknown, Body: quoteText(words)})
 			m.Usage = usageOf(m.Usage, words)
@@ -452,19 +452,19 @@ var price = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^C
 func usageOf(u conversation.Usage, text []byte) conversation.Usage {
 	for _, m := range cost().FindAllSubmatch(text, -1) {
 		u.Counted = true
-		u.Input += count(m[1])
-		u.CacheWrite += count(m[2])
-		u.CacheRead += count(m[3])
-		u.Output += count(m[4])
+		u.Input += parseCount(m[1])
+		u.CacheWrite += parseCount(m[2])
+		u.CacheRead += parseCount(m[3])
+		u.Output += parseCount(m[4])
 		if len(m[5]) > 0 {
-			u.Cost, u.Priced = u.Cost+count(m[5]), true
+			u.Cost, u.Priced = u.Cost+parseCount(m[5]), true
 		}
 	}
 	return u
 }
 
-// count parses a number such as 516 or 2.7k. It returns 0 if text is no number.
-func count(text []byte) float64 {
+// parseCount parses a number such as 516 or 2.7k. It returns 0 if text is no number.
+func parseCount(text []byte) float64 {
 	digits, thousands := strings.CutSuffix(string(text), "k")
 	n, _ := strconv.ParseFloat(digits, 64)
 	if thousands {

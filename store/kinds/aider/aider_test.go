@@ -31,7 +31,7 @@ func TestRead(t *testing.T) { storetest.Read(t, Kind(nil).Kind, fixture) }
 func inText(t interface{ Fatal(...any) }, text []byte) []section {
 	f := newFormat("").(*format)
 	in := engine.In{Tree: tree.Overlay(nil, tree.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
-	file, err := f.scan(context.Background(), in, fileName)
+	file, err := f.scanFile(context.Background(), in, fileName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,12 +55,12 @@ var unspoken = map[string]bool{"type": true, "base64": true}
 // attachment names an attachment: its type, and its subject.
 type attachment struct{ is, about string }
 
-// attach keeps what a record gives the model.
-func (r *record) attach(v chat.Value) {
+// keepAttachment keeps what a record gives the model.
+func (r *record) keepAttachment(v chat.Value) {
 	a := v.Get(typeAttachment)
 	switch is := a.Get("type").Text(); {
 	case is == queued:
-		r.message(v)
+		r.keepMessage(v)
 		r.event = eventQueued
 	case isSent(v, is):
 		r.given = &attachment{conversation.Cut(conversation.OneLine(is), mostWord), aboutOf(a)}
@@ -89,8 +89,8 @@ func aboutOf(a chat.Value) (about string) {
 	return about
 }
 
-// title returns the type and the subject of an attachment, on one line.
-func (a *attachment) title() string { return strings.TrimRight(a.is+" "+a.about, " ") }
+// titleLine returns the type and the subject of an attachment, on one line.
+func (a *attachment) titleLine() string { return strings.TrimRight(a.is+" "+a.about, " ") }
 
 // contextOf returns the text that an attachment adds to the model's input.
 func contextOf(record chat.Value) chat.Block {

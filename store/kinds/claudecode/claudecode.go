@@ -117,7 +117,7 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: chat.Lines[record]{Decode: decode, Members: []string{"type", "sessionId"}}}
+	return &format{dir: dir, lines: chat.Lines[record]{Decode: decodeLine, Members: []string{"type", "sessionId"}}}
 }
 
 const (
@@ -141,21 +141,21 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 		return nil, err
 	}
 	parts := make([][]chat.Spot, len(names)+1)
-	parts[0] = f.in(in, ".", names)
+	parts[0] = f.sessionsIn(in, ".", names)
 	err = chat.Parallel(ctx, len(names), func(i int) {
 		if strings.Contains(names[i], ".") {
 			return
 		}
 		if below, err := in.List(names[i]); err == nil { // Faults tells
-			parts[i+1] = f.in(in, names[i], below)
+			parts[i+1] = f.sessionsIn(in, names[i], below)
 		}
 	})
 	list = slices.Concat(parts...)
 	return list[:min(len(list), mostSessions)], err
 }
 
-// in returns the sessions of the folder of one project, and their sub-agents.
-func (f *format) in(in engine.In, dir string, names []string) []chat.Spot {
+// sessionsIn returns the sessions of the folder of one project, and their sub-agents.
+func (f *format) sessionsIn(in engine.In, dir string, names []string) []chat.Spot {
 	list := make([]chat.Spot, 0, len(names))
 	for _, name := range names {
 		file := tree.Join(dir, name)
@@ -225,19 +225,19 @@ func (f *format) ID(in engine.In, at chat.Spot) string {
 // title that was set later near the end.
 func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	err = chat.EndLines(in.Tree, at.File, func(head [][]byte) bool {
-		said, _, _ := opening(at, head)
+		said, _, _ := readOpening(at, head)
 		return said.HasPrompt()
-	}, func(head, tail [][]byte) { g = glance(in, at, head, tail) })
+	}, func(head, tail [][]byte) { g = glanceAt(in, at, head, tail) })
 	return g, err
 }
 
-// opening reads the first lines of a file as far as the first prompt. It returns the first messages, the
+// readOpening reads the first lines of a file as far as the first prompt. It returns the first messages, the
 // titles and the folder.
-func opening(at chat.Spot, head [][]byte) (said chat.Opening, named titles, dir string) {
+func readOpening(at chat.Spot, head [][]byte) (said chat.Opening, named titles, dir string) {
 	named = titles{}
 	for i := 0; i < len(head) && (!said.HasPrompt() || dir == ""); i++ {
 		r := recordOf(chat.ParseHead(head[i]))
-		named.add(&r)
+		named.addTitle(&r)
 		dir = cmp.Or(dir, r.meta.Dir)
 		if r.speaks && (!r.side || isAgent(at.File)) && (r.event == "" || r.event == eventCommand) {
 			said.Say(r.said)
@@ -246,21 +246,21 @@ func opening(at chat.Spot, head [][]byte) (said chat.Opening, named titles, dir 
 	return said, named, dir
 }
 
-// glance reads a session's title and folder from the lines at both ends of its file.
-func glance(in engine.In, at chat.Spot, head, tail [][]byte) (g chat.Glance) {
-	said, named, dir := opening(at, head)
+// glanceAt reads a session's title and folder from the lines at both ends of its file.
+func glanceAt(in engine.In, at chat.Spot, head, tail [][]byte) (g chat.Glance) {
+	said, named, dir := readOpening(at, head)
 	g.Project = dir
 	for _, line := range tail {
 		if kind, _ := typeOf(line); slices.Contains(called, kind) {
-			if r, err := decode(&chat.Line{Raw: line}); err == nil {
-				named.add(&r)
+			if r, err := decodeLine(&chat.Line{Raw: line}); err == nil {
+				named.addTitle(&r)
 			}
 		}
 	}
 	has := func(id string) bool { // in what is read
 		return slices.ContainsFunc(slices.Concat(head, tail), func(line []byte) bool { return bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
 	}
-	g.Title = cmp.Or(named.bestTitle(has), metaOf(in, at.File).title(), said.Title())
+	g.Title = cmp.Or(named.bestTitle(has), metaOf(in, at.File).taskTitle(), said.Title())
 	if !isAgent(at.File) {
 		g.Within = append(innerIn(head), innerIn(tail)...)
 	}

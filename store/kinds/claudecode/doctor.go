@@ -33,8 +33,8 @@ const (
 	FaultPruned = "pruned-soon"
 )
 
-// faults notes what is wrong with the records of a session.
-func (b *build) faults() {
+// noteFaults notes what is wrong with the records of a session.
+func (b *build) noteFaults() {
 	add := func(code string, severity model.Severity, meaning, verdict string) *model.Fault {
 		return b.s.Fault(code, severity, "", meaning, verdict)
 	}

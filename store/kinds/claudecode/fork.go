@@ -66,7 +66,7 @@ func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 			links[span] = t.linkTo(i, t.up[i])
 		}
 	}
-	return f.copySession(c, kept, t.spans(on, c.To), links)
+	return f.copySession(c, kept, t.recordSpans(on, c.To), links)
 }
 
 // addBetween adds the records between i and the message before it. It returns the first record that it added,
@@ -178,11 +178,11 @@ func recordsOnPath(c chat.Cut) (list []chat.Span) {
 			}
 		}
 	}
-	return t.spans(on, c.To)
+	return t.recordSpans(on, c.To)
 }
 
-// spans returns where records are, in the order of the file, the last record of an entry last.
-func (t *lineage) spans(on map[int]bool, to *chat.Entry) (list []chat.Span) {
+// recordSpans returns where records are, in the order of the file, the last record of an entry last.
+func (t *lineage) recordSpans(on map[int]bool, to *chat.Entry) (list []chat.Span) {
 	end := to.Records[len(to.Records)-1] // where the last line is, Claude Code goes on
 	for i := range t.file.Records {
 		if span := t.file.Records[i].Span; on[i] && span != end {

@@ -68,7 +68,7 @@ func holdsAll(t testing.TB, dir string, text []byte) error {
 	}
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimRight(line, "\r\n \t")
-		if r, err := decode(&chat.Line{Raw: line}); err != nil || !r.speaks {
+		if r, err := decodeLine(&chat.Line{Raw: line}); err != nil || !r.speaks {
 			continue
 		}
 		if !strings.Contains(shown.String(), string(line)) {

@@ -337,11 +337,11 @@ func TestInterop_claudeCodeFindsAParentBehindItsRecord(t *testing.T) {
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	moved := 0
 	for i := 1; i < len(lines)-1; i++ { // a child goes before its parent
-		parent, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(lines[i-1]))})
+		parent, err := decodeLine(&chat.Line{Raw: []byte(strings.TrimSpace(lines[i-1]))})
 		if err != nil || !parent.tree {
 			continue
 		}
-		if child, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(lines[i]))}); err == nil && child.tree && child.parent == parent.id {
+		if child, err := decodeLine(&chat.Line{Raw: []byte(strings.TrimSpace(lines[i]))}); err == nil && child.tree && child.parent == parent.id {
 			lines[i-1], lines[i] = lines[i], lines[i-1]
 			moved++
 			i++
@@ -384,7 +384,7 @@ func TestInterop_claudeCodeJoins(t *testing.T) {
 	var broken strings.Builder
 	pieces := 0
 	for line := range strings.Lines(text) {
-		r, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(line))})
+		r, err := decodeLine(&chat.Line{Raw: []byte(strings.TrimSpace(line))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -450,7 +450,7 @@ func TestInterop_claudeCodeGoesOnBehindASummary(t *testing.T) {
 	rows := storetest.Headers(t, s, id)
 	var ids []string // of the records up to the first answer
 	for line := range strings.Lines(text) {
-		r, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(line))})
+		r, err := decodeLine(&chat.Line{Raw: []byte(strings.TrimSpace(line))})
 		if err != nil {
 			t.Fatal(err)
 		}

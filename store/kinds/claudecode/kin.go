@@ -66,7 +66,7 @@ func (f *format) firstID(in engine.In, file string) string {
 	}
 	lines, _ := chat.HeadLines(in.Tree, file) // Read tells
 	for _, line := range lines {
-		if r, err := decode(&chat.Line{Raw: line}); err == nil && r.tree {
+		if r, err := decodeLine(&chat.Line{Raw: line}); err == nil && r.tree {
 			f.firsts.Store(file, r.id)
 			return r.id
 		}

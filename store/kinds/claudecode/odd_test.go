@@ -177,11 +177,11 @@ func TestFork_ofAFileThatChanged(t *testing.T) {
 // A line that is no JSON is no record, whatever it begins with.
 func TestDecode_tornLines(t *testing.T) {
 	whole := user("a", "", "A").String()
-	if r, err := decode(&chat.Line{Raw: []byte(whole)}); err != nil || r.id != "a" {
+	if r, err := decodeLine(&chat.Line{Raw: []byte(whole)}); err != nil || r.id != "a" {
 		t.Error(r, err)
 	}
 	for _, line := range []string{"", "{", "null", whole[:len(whole)-1], whole + "}", whole[:20], strings.Replace(whole, `:`, ` `, 1), `{"type":"user",}`, whole + whole} {
-		if r, err := decode(&chat.Line{Raw: []byte(line)}); err == nil {
+		if r, err := decodeLine(&chat.Line{Raw: []byte(line)}); err == nil {
 			t.Errorf("%q is %+v", line, r)
 		}
 	}

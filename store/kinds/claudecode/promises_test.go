@@ -60,11 +60,11 @@ func TestDecode_light(t *testing.T) {
 		`{"type":"file-history-snapshot","uuid":"x","parentUuid":null,"broken`: {kind: "file-history-snapshot"},
 		`{"type":"api-request-blob","uuid":"x","parentUuid":null}`:             {kind: "api-request-blob"},
 	} {
-		if r, err := decode(&chat.Line{Raw: []byte(line)}); err != nil || !reflect.DeepEqual(r, want) {
+		if r, err := decodeLine(&chat.Line{Raw: []byte(line)}); err != nil || !reflect.DeepEqual(r, want) {
 			t.Errorf("%s: %+v, %v", line, r, err)
 		}
 	}
-	if r, err := decode(&chat.Line{Raw: []byte(`{"type":"mode","uuid":"x","parentUuid":null}`)}); err != nil || !r.tree || r.sum == 0 {
+	if r, err := decodeLine(&chat.Line{Raw: []byte(`{"type":"mode","uuid":"x","parentUuid":null}`)}); err != nil || !r.tree || r.sum == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -90,35 +90,35 @@ const (
 // types has a parser for each record type that Claude Code writes. Records of the types in [light] are not
 // parsed as a whole. Versions of Claude Code differ only in the types that they write.
 var types = map[string]func(*record, chat.Value){
-	typeUser:       (*record).user,
-	typeAssistant:  (*record).assistant,
-	typeSystem:     (*record).system,
-	typeAttachment: (*record).attach,
+	typeUser:       (*record).keepUser,
+	typeAssistant:  (*record).keepAssistant,
+	typeSystem:     (*record).keepSystem,
+	typeAttachment: (*record).keepAttachment,
 	typeLastPrompt: func(r *record, v chat.Value) { r.leaf = v.Get("leafUuid").Text() },
 	typeCustom:     func(r *record, v chat.Value) { r.text = v.Get("customTitle").Words() },
 	typeAI:         func(r *record, v chat.Value) { r.text = v.Get("aiTitle").Words() },
 	typeSum:        func(r *record, v chat.Value) { r.text, r.leaf = v.Get("summary").Words(), v.Get("leafUuid").Text() },
-	typeRequest:    (*record).request,
-	typeCost:       (*record).cost,
+	typeRequest:    (*record).keepRequest,
+	typeCost:       (*record).keepCost,
 	typeReplaced: func(r *record, v chat.Value) {
 		for each := range v.Get("replacements").Each() {
 			r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
 		}
 	},
-	typeProgress: (*record).progress, "queue-operation": ignore, "mode": ignore, "file-history-snapshot": ignore, "file-history-delta": ignore,
-	"api-request-shape": ignore, "api-request-blob": ignore, "api-request-resumed": ignore,
-	"atis-latch": ignore, "tools-used": ignore, "attribution-snapshot": ignore,
-	"continued-in": ignore, "resume-head-vouch": ignore, "derived-from": ignore, "fork-context-ref": ignore,
-	"data-flow-records": ignore, "data-flow-incomplete": ignore, "frame-link": ignore, "ended-by-model": ignore,
-	"tag": ignore, "relocated": ignore, "agent-name": ignore, "agent-color": ignore, "agent-setting": ignore,
-	"pr-link": ignore, "artifact-comment-monitor": ignore, "artifact-autoreact-ledger": ignore, "bridge-session": ignore,
-	"history-suppression": ignore, "isolation-latch": ignore, "session-owner": ignore, "dev-mods": ignore,
-	"memory-mode": ignore, "worktree-state": ignore, "observer-ref": ignore, "host-row": ignore, "repl-mode": ignore,
-	"hybrid-organization": ignore, "marble-origami-commit": ignore, "marble-origami-snapshot": ignore, "speculation-accept": ignore,
+	typeProgress: (*record).keepProgress, "queue-operation": ignoreRecord, "mode": ignoreRecord, "file-history-snapshot": ignoreRecord, "file-history-delta": ignoreRecord,
+	"api-request-shape": ignoreRecord, "api-request-blob": ignoreRecord, "api-request-resumed": ignoreRecord,
+	"atis-latch": ignoreRecord, "tools-used": ignoreRecord, "attribution-snapshot": ignoreRecord,
+	"continued-in": ignoreRecord, "resume-head-vouch": ignoreRecord, "derived-from": ignoreRecord, "fork-context-ref": ignoreRecord,
+	"data-flow-records": ignoreRecord, "data-flow-incomplete": ignoreRecord, "frame-link": ignoreRecord, "ended-by-model": ignoreRecord,
+	"tag": ignoreRecord, "relocated": ignoreRecord, "agent-name": ignoreRecord, "agent-color": ignoreRecord, "agent-setting": ignoreRecord,
+	"pr-link": ignoreRecord, "artifact-comment-monitor": ignoreRecord, "artifact-autoreact-ledger": ignoreRecord, "bridge-session": ignoreRecord,
+	"history-suppression": ignoreRecord, "isolation-latch": ignoreRecord, "session-owner": ignoreRecord, "dev-mods": ignoreRecord,
+	"memory-mode": ignoreRecord, "worktree-state": ignoreRecord, "observer-ref": ignoreRecord, "host-row": ignoreRecord, "repl-mode": ignoreRecord,
+	"hybrid-organization": ignoreRecord, "marble-origami-commit": ignoreRecord, "marble-origami-snapshot": ignoreRecord, "speculation-accept": ignoreRecord,
 }
 
-// ignore keeps nothing: a record of such a type only has a place in the tree, or not even that.
-func ignore(*record, chat.Value) {}
+// ignoreRecord keeps nothing: a record of such a type only has a place in the tree, or not even that.
+func ignoreRecord(*record, chat.Value) {}
 
 // light are the types whose records may be large and hold no message: what is kept of them
 // are members, which are found without a look at the values between.
@@ -127,8 +127,8 @@ var light = map[string]bool{
 	"file-history-snapshot": true, "file-history-delta": true, "attribution-snapshot": true,
 }
 
-// decode keeps what is named here of a line.
-func decode(l *chat.Line) (r record, err error) {
+// decodeLine keeps what is named here of a line.
+func decodeLine(l *chat.Line) (r record, err error) {
 	kind, err := typeOf(l.Raw)
 	if err != nil || light[kind] {
 		return record{kind: kind}, err
@@ -178,8 +178,8 @@ func sourceOf(v chat.Value) string {
 	return source
 }
 
-// message keeps the message of a record, and returns how its first text begins.
-func (r *record) message(v chat.Value) (begins string) {
+// keepMessage keeps the message of a record, and returns how its first text begins.
+func (r *record) keepMessage(v chat.Value) (begins string) {
 	m := messageOf(v)
 	r.tree, r.speaks = true, true
 	r.said, r.answer, r.meta.Model = m.Summarise(), m.ID, m.Model
@@ -197,8 +197,8 @@ const longestTag = 40
 // injected are the beginnings of messages that a command of the user's made, not the user.
 var injected = []string{"<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-input>", "<bash-stdout>", "<bash-stderr>"}
 
-func (r *record) user(v chat.Value) {
-	begins := r.message(v)
+func (r *record) keepUser(v chat.Value) {
+	begins := r.keepMessage(v)
 	if r.side {
 		r.prompt = promptOf(v)
 	}
@@ -223,8 +223,8 @@ func (r *record) user(v chat.Value) {
 // synthetic is the model of an answer that no model gave.
 const synthetic = "<synthetic>"
 
-func (r *record) assistant(v chat.Value) {
-	r.message(v)
+func (r *record) keepAssistant(v chat.Value) {
+	r.keepMessage(v)
 	r.asks = asksOf(v)
 	if r.meta.Model == synthetic {
 		r.meta.Model = ""
@@ -238,7 +238,7 @@ const (
 	subtypeError    = "api_error"
 )
 
-func (r *record) system(v chat.Value) {
+func (r *record) keepSystem(v chat.Value) {
 	switch v.Get("subtype").Text() {
 	case subtypeBoundary:
 		r.logical = v.Get("logicalParentUuid").Text()
@@ -261,8 +261,8 @@ func (r *record) system(v chat.Value) {
 	}
 }
 
-// cost keeps what Claude Code counted for the whole session until then.
-func (r *record) cost(v chat.Value) {
+// keepCost keeps what Claude Code counted for the whole session until then.
+func (r *record) keepCost(v chat.Value) {
 	for _, n := range []struct{ key, label string }{{"totalAPIDuration", "session ms of requests"}, {"totalDuration", "session ms"}} {
 		r.facts.Add(n.label, string(v.Get(n.key).Raw()))
 	}
@@ -274,8 +274,8 @@ func (r *record) cost(v chat.Value) {
 	}
 }
 
-// request keeps how many messages the model was sent: those of an earlier request, and more.
-func (r *record) request(v chat.Value) {
+// keepRequest keeps how many messages the model was sent: those of an earlier request, and more.
+func (r *record) keepRequest(v chat.Value) {
 	n := int(min(max(v.Get("keep").Number(), 0), 1e9))
 	for range v.Get("tail").Each() {
 		n++
@@ -289,7 +289,7 @@ var called = []string{typeCustom, typeAI, typeSum}
 // titles holds the records that give the session a title, by record type.
 type titles map[string][]*record
 
-func (t titles) add(r *record) {
+func (t titles) addTitle(r *record) {
 	if slices.Contains(called, r.kind) {
 		t[r.kind] = append(t[r.kind], r)
 	}

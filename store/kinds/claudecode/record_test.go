@@ -47,7 +47,7 @@ func TestProgress(t *testing.T) {
 		of("hook_progress", "user"):       "",
 	} {
 		var r record
-		r.progress(parsed(t, text))
+		r.keepProgress(parsed(t, text))
 		if r.within != want || (r.call == "c") != (want != "") {
 			t.Errorf("%s: within %q, of %q", text, r.within, r.call)
 		}

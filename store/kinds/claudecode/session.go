@@ -28,17 +28,17 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	b := newBuild(file, at)
 	b.markPassed()
 	for _, i := range b.order {
-		b.add(i)
+		b.addRecord(i)
 	}
-	b.head()
-	b.finish()
+	b.findHead()
+	b.finishEntries()
 	if at.Part != "" { // what is wrong with the file is told of the session that it is part of
 		return b.s, nil
 	}
-	f.children(in, b)
-	b.s.Title = cmp.Or(b.titles.bestTitle(b.hasID), metaOf(in, at.File).title())
+	f.noteChildren(in, b)
+	b.s.Title = cmp.Or(b.titles.bestTitle(b.hasID), metaOf(in, at.File).taskTitle())
 	b.s.Faults = append(file.Faults(agent.Passes), chat.UnknownFaults(at.File, b.unknown)...)
-	b.faults()
+	b.noteFaults()
 	return b.s, nil
 }
 
@@ -88,7 +88,7 @@ func lineageOf(file *chat.File[record]) *lineage {
 	}
 	t.adoptOrphans()
 	t.placeForward()
-	t.sort()
+	t.sortRecords()
 	return t
 }
 
@@ -134,8 +134,8 @@ func (t *lineage) placeForward() {
 // mostForward bounds the records that are passed to find circles.
 const mostForward = 5_000_000
 
-// sort fills in the order.
-func (t *lineage) sort() {
+// sortRecords fills in the order.
+func (t *lineage) sortRecords() {
 	t.order = make([]int, 0, len(t.up))
 	sorted := make([]bool, len(t.up))
 	for i := range t.up {
@@ -163,7 +163,7 @@ func (t *lineage) adoptOrphans() {
 	steps := 0
 	for i := range t.file.Records {
 		r := &t.file.Records[i]
-		if !r.Is.adoptable() || r.Salvaged || t.findParent(i) >= 0 {
+		if !r.Is.isAdoptable() || r.Salvaged || t.findParent(i) >= 0 {
 			continue
 		}
 		if older == nil {
@@ -180,8 +180,8 @@ func (t *lineage) adoptOrphans() {
 	}
 }
 
-// adoptable reports whether a record names one in the conversation before it.
-func (r *record) adoptable() bool {
+// isAdoptable reports whether a record names one in the conversation before it.
+func (r *record) isAdoptable() bool {
 	return r.tree && r.parent != "" && r.bounds == nil && !r.at.IsZero()
 }
 
@@ -207,9 +207,9 @@ func (t *lineage) hasID(id string) bool {
 	return there
 }
 
-// follows reports whether a record is another one, or names it or one behind it: where the
+// isFollowing reports whether a record is another one, or names it or one behind it: where the
 // session goes on does not count who was adopted.
-func (t *lineage) follows(i, other int) bool {
+func (t *lineage) isFollowing(i, other int) bool {
 	for i >= 0 && i != other && !t.strays[i] {
 		i = t.up[i]
 	}
@@ -287,10 +287,10 @@ func newBuild(file *chat.File[record], at chat.Spot) *build {
 	}
 }
 
-// add adds what a record says.
-func (b *build) add(i int) {
+// addRecord adds what a record says.
+func (b *build) addRecord(i int) {
 	is, salvaged := &b.file.Records[i].Is, b.file.Records[i].Salvaged
-	if b.skips(i) {
+	if b.isForeign(i) {
 		return
 	}
 	if is.within != "" && b.s.Spot.Part != "" {
@@ -298,13 +298,13 @@ func (b *build) add(i int) {
 		if b.last >= 0 {
 			n.entry = b.nodes[b.last].entry
 		}
-		b.nodes[i], b.last = node{b.message(i, n), -1, ""}, i
+		b.nodes[i], b.last = node{b.addMessage(i, n), -1, ""}, i
 		return
 	}
 	if types[is.kind] == nil {
 		b.unknown[is.kind]++
 	}
-	b.titles.add(is)
+	b.titles.addTitle(is)
 	switch {
 	case is.kind == typeLastPrompt && is.leaf != "" && !salvaged:
 		b.pointer = is
@@ -348,7 +348,7 @@ func (b *build) placeRecord(i int) node {
 		row := &b.rows[n.entry]
 		row.errors, row.why = row.errors+1, is.text
 	case is.speaks:
-		return node{b.message(i, n), -1, ""}
+		return node{b.addMessage(i, n), -1, ""}
 	case is.given != nil:
 		return node{b.addAttachment(i, n), -1, ""}
 	}
@@ -363,9 +363,9 @@ func (b *build) addAttachment(i int, n node) int {
 		return n.entry
 	}
 	if n.entry < 0 || n.bounds >= 0 || r.Salvaged || !b.takesAttachments(n.entry) {
-		at := b.entry(i, b.tailOf(n.entry), n)
+		at := b.addEntry(i, b.tailOf(n.entry), n)
 		e := &b.s.Entries[at]
-		e.Event, e.Title = eventContext, r.Is.given.title()
+		e.Event, e.Title = eventContext, r.Is.given.titleLine()
 		return at
 	}
 	e := &b.s.Entries[n.entry]
@@ -397,13 +397,13 @@ func (b *build) markPassed() {
 	}
 }
 
-// message adds a message behind a node, and returns the last entry on the way to it. The
+// addMessage adds a message behind a node, and returns the last entry on the way to it. The
 // records of one answer are one entry. The results of its calls name the records that made
 // the calls, so that they would be branches: they are sent together, and follow one another.
-func (b *build) message(i int, n node) int {
+func (b *build) addMessage(i int, n node) int {
 	r := &b.file.Records[i]
 	if n.entry < 0 {
-		return b.entry(i, -1, n)
+		return b.addEntry(i, -1, n)
 	}
 	asked := b.rows[n.entry].asked
 	switch answer := b.answerID(asked); {
@@ -414,11 +414,11 @@ func (b *build) message(i int, n node) int {
 		b.joinAnswer(asked, r)
 		return n.entry
 	case answer != "" && b.takeResults(asked, &r.Is):
-		at := b.entry(i, b.rows[asked].last, n)
+		at := b.addEntry(i, b.rows[asked].last, n)
 		b.rows[at].asked, b.rows[asked].last = asked, at
 		return at
 	}
-	return b.entry(i, b.tailOf(n.entry), n)
+	return b.addEntry(i, b.tailOf(n.entry), n)
 }
 
 // isRewritten reports whether a record behind the summary of a compaction is one from before it,
@@ -487,8 +487,8 @@ func (b *build) joinAnswer(to int, r *chat.Record[record]) {
 	}
 }
 
-// entry adds the entry of a message behind another one.
-func (b *build) entry(i, before int, n node) int {
+// addEntry adds the entry of a message behind another one.
+func (b *build) addEntry(i, before int, n node) int {
 	r := &b.file.Records[i]
 	is, at := &r.Is, len(b.s.Entries)
 	e := chat.Entry{ID: r.Name(is.id), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []chat.Span{r.Span}}
@@ -502,7 +502,7 @@ func (b *build) entry(i, before int, n node) int {
 		e.Marks |= model.MarkError
 	}
 	if n.bounds >= 0 {
-		b.compact(&e, at, n.bounds)
+		b.addCompaction(&e, at, n.bounds)
 	}
 	if is.answer != "" {
 		e.Facts, b.request = append(e.Facts, b.request...), nil
@@ -515,10 +515,10 @@ func (b *build) entry(i, before int, n node) int {
 // again says of an answer that its tokens are counted at another entry.
 type again bool
 
-// compact sets the messages that the model reads after a compaction: the summary behind the boundary r, and
+// addCompaction sets the messages that the model reads after a compaction: the summary behind the boundary r, and
 // the kept messages. Kept messages stay at their place in the file and are not written again. A fork has them
 // behind the summary.
-func (b *build) compact(e *chat.Entry, at, r int) {
+func (b *build) addCompaction(e *chat.Entry, at, r int) {
 	is := b.file.Records[r].Is.bounds
 	keeps, missing := b.keptAt(r)
 	b.missing = append(b.missing, missing...)
@@ -550,7 +550,7 @@ func (b *build) compact(e *chat.Entry, at, r int) {
 func (b *build) keptAt(r int) (keeps, missing []string) {
 	is := b.file.Records[r].Is.bounds
 	if keeps = is.keeps; len(keeps) == 0 {
-		keeps = b.segment(is.head, is.tail)
+		keeps = b.segmentIDs(is.head, is.tail)
 	}
 	missing = slices.DeleteFunc(slices.Clone(keeps), func(id string) bool { return b.hasID(id) && b.file.Finds(r, b.at[id]) })
 	if len(missing) > 0 {
@@ -559,8 +559,8 @@ func (b *build) keptAt(r int) (keeps, missing []string) {
 	return keeps, missing
 }
 
-// segment returns the ids of the records from one to another.
-func (b *build) segment(head, tail string) (ids []string) {
+// segmentIDs returns the ids of the records from one to another.
+func (b *build) segmentIDs(head, tail string) (ids []string) {
 	for id := tail; id != "" && b.kept < chat.MostKept; b.kept++ {
 		ids = append(ids, id)
 		i, there := b.at[id]
@@ -576,13 +576,13 @@ func (b *build) segment(head, tail string) (ids []string) {
 	return ids
 }
 
-// head finds the entry that Claude Code goes on from: that of the newest last-prompt, or of
+// findHead finds the entry that Claude Code goes on from: that of the newest last-prompt, or of
 // the last record where that follows it, or where the last-prompt names no record, or one from
 // before a compaction. Times do not count.
-func (b *build) head() {
+func (b *build) findHead() {
 	at := b.last
 	if b.pointer != nil {
-		if named, there := b.at[b.pointer.leaf]; there && !b.file.Records[named].Salvaged && !b.follows(at, named) && !b.isDropped(named) {
+		if named, there := b.at[b.pointer.leaf]; there && !b.file.Records[named].Salvaged && !b.isFollowing(at, named) && !b.isDropped(named) {
 			at, b.s.Pointed = named, true
 		}
 	}
@@ -608,8 +608,8 @@ func (b *build) isDropped(i int) bool {
 	return false
 }
 
-// finish notes what only the whole file tells: failures, and why branches were left.
-func (b *build) finish() {
+// finishEntries notes what only the whole file tells: failures, and why branches were left.
+func (b *build) finishEntries() {
 	next := map[int]int{} // the entry on the path behind another, of -1 the first
 	for at := b.s.Head; at >= 0; at = b.s.Before(at) {
 		next[b.s.Before(at)] = at
@@ -691,9 +691,9 @@ func (b *build) isMain(side bool) bool {
 	return !side || isAgent(b.s.Spot.File) || b.s.Spot.Part != ""
 }
 
-// children notes which sub-agents an entry started: the results name them, and so do their
+// noteChildren notes which sub-agents an entry started: the results name them, and so do their
 // own files.
-func (f *format) children(in engine.In, b *build) {
+func (f *format) noteChildren(in engine.In, b *build) {
 	callers, started := map[string]int{}, map[string]string{} // the entries by their calls, the calls by the names of agents
 	for i := range b.s.Entries {
 		said := &b.s.Entries[i].Said
@@ -749,8 +749,8 @@ func (f *format) children(in engine.In, b *build) {
 // agentMeta is the content of the .meta.json file of a sub-agent.
 type agentMeta struct{ call, kind, description string }
 
-// title returns the task of the sub-agent, "" if it is unknown.
-func (m agentMeta) title() string {
+// taskTitle returns the task of the sub-agent, "" if it is unknown.
+func (m agentMeta) taskTitle() string {
 	if m.description == "" {
 		return ""
 	}

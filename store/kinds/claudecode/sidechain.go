@@ -57,8 +57,8 @@ func promptOf(record chat.Value) print {
 	return printOf(text)
 }
 
-// progress keeps the message of a sub-agent that a record tells of.
-func (r *record) progress(v chat.Value) {
+// keepProgress keeps the message of a sub-agent that a record tells of.
+func (r *record) keepProgress(v chat.Value) {
 	data := v.Get("data")
 	kind := data.Get("message", "type").Text()
 	if data.Get("type").Text() != "agent_progress" || kind != typeUser && kind != typeAssistant {
@@ -130,8 +130,8 @@ func sidechainsOf(t *lineage) (in sidechains) {
 // nameOf returns the name of the sub-agent whose sidechain begins with a record.
 func (t *lineage) nameOf(first int) string { return agentPrefix + t.file.Records[first].Is.id }
 
-// skips reports whether a record is of another session in the file.
-func (b *build) skips(i int) bool {
+// isForeign reports whether a record is of another session in the file.
+func (b *build) isForeign(i int) bool {
 	first := -1
 	if b.sides.group != nil {
 		first = b.sides.group[i]
@@ -198,7 +198,7 @@ func innerIn(lines [][]byte) (list []chat.Inner) {
 	}
 	file, told := &chat.File[record]{}, map[string]bool{}
 	for _, line := range lines {
-		if r, err := decode(&chat.Line{Raw: line}); err == nil {
+		if r, err := decodeLine(&chat.Line{Raw: line}); err == nil {
 			file.Records = append(file.Records, chat.Record[record]{Is: r})
 		}
 	}

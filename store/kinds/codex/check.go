@@ -11,8 +11,8 @@ import (
 	"hindcast/store/engine"
 )
 
-// faults returns the faults in the records of a rollout.
-func (p *part) faults() (list []model.Fault) {
+// recordFaults returns the faults in the records of a rollout.
+func (p *part) recordFaults() (list []model.Fault) {
 	if len(p.file.Records) == 0 {
 		return nil
 	}
@@ -58,19 +58,19 @@ func (f *format) Check(ctx context.Context, in engine.In) (list []model.Fault, e
 	if err != nil {
 		return nil, err
 	}
-	index := f.index(ctx, in)
+	index := f.currentIndex(ctx, in)
 	if index.err != nil {
 		list = append(list, model.Fault{Code: FaultIndexRead, Severity: model.Odd, File: index.file, Meaning: "the index of threads cannot be read: " + index.err.Error(), Verdict: "Hindcast takes the newest segment of a session for its head"})
 	}
 	there := map[string]bool{}
 	for file := range n.of {
-		there[base(file)] = true
+		there[baseName(file)] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(index.rows)) {
 		if _, known := n.threads[id]; !known && index.dir == f.dir {
 			continue // a session without a file says so itself
 		}
-		if name := base(index.rows[id].rollout); name != "." && !there[name] {
+		if name := baseName(index.rows[id].rollout); name != "." && !there[name] {
 			list = append(list, model.Fault{
 				Code: FaultIndex, Severity: model.Odd, File: index.file, Path: fmt.Sprintf("%.40q", id),
 				Meaning: fmt.Sprintf("the index names the rollout %.120q, which is not there", name),

@@ -90,7 +90,7 @@ func inner(dir string, _ tree.Tree) int {
 // 0.20 wrote the header without an envelope.
 func isRollout(head []byte) bool {
 	for v := range chat.FirstRecords(head) {
-		is, body := open(v)
+		is, body := openEnvelope(v)
 		switch _, known := types[is]; {
 		case is == typeHeader && body.Kind() == jsontape.Object, is == typeState, is == typeEvent:
 			return true
@@ -113,7 +113,7 @@ func isBareItem(v chat.Value) bool {
 // headerIn returns the header that is near the beginning of a rollout, or none.
 func headerIn(head []byte) chat.Value {
 	for v := range chat.FirstRecords(head) {
-		if is, body := open(v); is == typeHeader {
+		if is, body := openEnvelope(v); is == typeHeader {
 			return body
 		}
 	}
@@ -126,7 +126,7 @@ func signOf(head []byte) chat.Sign {
 		return chat.Sign{}
 	}
 	return chat.SignOf(head, "a response_item", func(v chat.Value) (fits bool, body chat.Body) {
-		switch is, item := open(v); {
+		switch is, item := openEnvelope(v); {
 		case is == typeItem, is == typeBetween, is == typeCompacted:
 			return true, chat.BodyOf(v, item.Get("content"), item.Get("output"), item.Get("type"), item.Get("message"))
 		case is == typeEvent:
@@ -154,25 +154,25 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, elsewhere: elsewhere(dir), lines: chat.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: newUnpacker()}
+	return &format{dir: dir, elsewhere: elsewhere(dir), lines: chat.Lines[record]{Decode: decodeLine, Members: []string{"timestamp", "type", "payload"}}, unpacker: newUnpacker()}
 }
 
 // Glance implements chat.Format: the first words of the user are behind a header of some
 // 20 kB.
 func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
-	index := f.index(context.Background(), in)
-	row := index.rows[thread(at)]
+	index := f.currentIndex(context.Background(), in)
+	row := index.rows[threadID(at)]
 	if at.Part != "" {
 		row = f.rowOf(in, at, index)
 		return chat.Glance{Title: row.threadTitle(), Project: row.dir}, nil
 	}
 	g.Title = row.threadTitle()
-	t := f.in(in, at.File).Tree
+	t := f.inputFor(in, at.File).Tree
 	var said chat.Opening
 	learn := func(lines [][]byte) {
 		for i := 0; i < len(lines) && (g.Title == "" && !said.HasPrompt() || g.Project == ""); i++ {
 			v := chat.ParseHead(lines[i])
-			switch is, body := open(v); is {
+			switch is, body := openEnvelope(v); is {
 			case typeHeader:
 				g.Project = cmp.Or(g.Project, body.Get("cwd").Text())
 			case typeItem:
@@ -202,18 +202,18 @@ const headSize, tailSize = 52 << 10, 4 << 10
 // Calls implements chat.Caller.
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if named, _ := threadOf(s.Spot.File); named != "" && s.IsHead(e) { // Codex finds it by the name
-		return calls(s, thread(s.Spot), "goes on from here")
+		return resumeCalls(s, threadID(s.Spot), "goes on from here")
 	}
 	return nil
 }
 
-// calls returns the commands that resume a thread.
-func calls(s *chat.Session, thread, then string) []model.Resume {
+// resumeCalls returns the commands that resume a thread.
+func resumeCalls(s *chat.Session, thread, then string) []model.Resume {
 	return []model.Resume{{Call: s.Command("", "codex", "resume", thread), Then: then}}
 }
 
-// thread returns the id by which Codex calls a session.
-func thread(at chat.Spot) string { return path.Base(at.ID) }
+// threadID returns the id by which Codex calls a session.
+func threadID(at chat.Spot) string { return path.Base(at.ID) }
 
 // ReadCarried implements chat.Carrier: items, what events repeat of them, and records of types that
 // are not known. The header and the contexts of turns have instructions, which are no messages;
@@ -223,8 +223,8 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 		return nil, nil
 	}
 	for _, file := range append([]string{s.Spot.File}, s.Spot.More...) {
-		part, err := chat.CarriedIn(ctx, f.in(in, file), file, false, func(v chat.Value) (string, []chat.Value) {
-			is, body := open(v)
+		part, err := chat.CarriedIn(ctx, f.inputFor(in, file), file, false, func(v chat.Value) (string, []chat.Value) {
+			is, body := openEnvelope(v)
 			if is == typeEvent {
 				is += ":" + body.Get("type").Text()
 			}

@@ -690,7 +690,7 @@ func TestPacked_bombsTogether(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if total += n; u.damage(name) != nil && strings.Contains(u.damage(name).Error(), "together") {
+				if total += n; u.damageOf(name) != nil && strings.Contains(u.damageOf(name).Error(), "together") {
 					cut++
 				}
 			})

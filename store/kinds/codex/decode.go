@@ -38,32 +38,32 @@ var types = map[string]struct {
 	keep func(r *record, line, body chat.Value)
 	fold func(b *fold, p *part, r *chat.Record[record], now *state)
 }{
-	typeHeader:    {keep: (*record).head},
-	typeItem:      {(*record).item, (*fold).item},
-	typeBetween:   {(*record).item, (*fold).item},
-	typeCompacted: {(*record).compaction, (*fold).compact},
+	typeHeader:    {keep: (*record).keepHeader},
+	typeItem:      {(*record).keepItem, (*fold).addItem},
+	typeBetween:   {(*record).keepItem, (*fold).addItem},
+	typeCompacted: {(*record).keepCompaction, (*fold).addCompaction},
 	typeContext:   {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v) }},
-	typeUsage: {(*record).count, func(b *fold, p *part, r *chat.Record[record], now *state) {
+	typeUsage: {(*record).keepCounts, func(b *fold, p *part, r *chat.Record[record], now *state) {
 		b.addCount(p, r, now, &now.recorded)
 		now.counted = true
 	}},
 	typeGhost: {keep: func(r *record, _, v chat.Value) { r.meta.Commit = v.Get("ghost_commit", "id").Text() }},
 	typeState: {}, "world_state": {}, "inter_agent_communication_metadata": {}, "realtime_item": {}, "dynamic_tools_updated": {},
 
-	eventTokens: {(*record).count, func(b *fold, p *part, r *chat.Record[record], now *state) {
+	eventTokens: {(*record).keepCounts, func(b *fold, p *part, r *chat.Record[record], now *state) {
 		if now.counted {
 			now.used = r.Is.total
 		}
 		b.addCount(p, r, now, &now.used)
 	}},
-	eventStarted: {fold: (*fold).begin}, eventTurnStarted: {fold: (*fold).begin},
+	eventStarted: {fold: (*fold).beginTask}, eventTurnStarted: {fold: (*fold).beginTask},
 	eventUser: {(*record).keepText, (*fold).addAlone}, eventAgent: {(*record).keepText, (*fold).addAlone},
-	eventEnded: {(*record).keepFailure, (*fold).end}, eventTurnEnded: {(*record).keepFailure, (*fold).end},
+	eventEnded: {(*record).keepFailure, (*fold).endTurn}, eventTurnEnded: {(*record).keepFailure, (*fold).endTurn},
 	eventAborted: {func(r *record, _, v chat.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *chat.Record[record], now *state) {
-		b.note(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
-		b.close(r, now)
+		b.noteFailure(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
+		b.endTask(r, now)
 	}},
-	eventFailed:                         {(*record).keepFailure, (*fold).failure},
+	eventFailed:                         {(*record).keepFailure, (*fold).addFailure},
 	eventRolledBack:                     {func(r *record, _, v chat.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
 	"event_msg:thread_settings_applied": {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
 	"event_msg:exec_command_end":        {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
@@ -124,8 +124,8 @@ type position struct {
 // total is a count of tokens. Those of the cache are among the input.
 type total struct{ input, output, cached, written float64 }
 
-// open returns the type of a record and what is in its envelope. Version 0.20 had none.
-func open(v chat.Value) (is string, body chat.Value) {
+// openEnvelope returns the type of a record and what is in its envelope. Version 0.20 had none.
+func openEnvelope(v chat.Value) (is string, body chat.Value) {
 	is = v.Get("type").Text()
 	body = v.Get("payload")
 	switch {
@@ -143,13 +143,13 @@ func open(v chat.Value) (is string, body chat.Value) {
 	return "", v
 }
 
-// decode keeps what is named here of a line.
-func decode(l *chat.Line) (r record, err error) {
+// decodeLine keeps what is named here of a line.
+func decodeLine(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err
 	}
-	is, body := open(v)
+	is, body := openEnvelope(v)
 	r.is, r.at, r.ordinal = is, v.Get("timestamp").Time(), -1
 	if n := v.Get("ordinal"); n.Kind() == jsontape.Number {
 		r.ordinal = int64(n.Number())
@@ -219,8 +219,8 @@ func toldBy(event, raw chat.Value) (m chat.Message) {
 	return m
 }
 
-// head keeps what a header says. That of 0.20 has no envelope.
-func (r *record) head(_, v chat.Value) {
+// keepHeader keeps what a header says. That of 0.20 has no envelope.
+func (r *record) keepHeader(_, v chat.Value) {
 	text := func(keys ...string) string { return v.Get(keys...).Text() }
 	r.at = v.Get("timestamp").Time()
 	r.header = &header{thread: idIn(v), session: text("session_id"), mode: text("history_mode"), provider: text("model_provider")}
@@ -230,16 +230,16 @@ func (r *record) head(_, v chat.Value) {
 	}
 }
 
-// item keeps what a message says.
-func (r *record) item(line, v chat.Value) {
+// keepItem keeps what a message says.
+func (r *record) keepItem(line, v chat.Value) {
 	m := itemOf(line)
 	r.said, r.id, r.injected = m.Summarise(), v.Get("id").Text(), isInjected(v)
 	r.thought = v.Get("type").Text() == typeThought
 	r.child = startedThread(v.Get("output"))
 }
 
-// compaction keeps how what the model reads on begins.
-func (r *record) compaction(_, v chat.Value) {
+// keepCompaction keeps how what the model reads on begins.
+func (r *record) keepCompaction(_, v chat.Value) {
 	r.whole = v.Get("replacement_history").Kind() == jsontape.Array
 	r.said = chat.Said{Role: chat.User, Words: v.Get("message").Words()}
 }
@@ -262,8 +262,8 @@ func usageCounts(body chat.Value) (last, thread chat.Value) {
 	return body.Get("usage"), body.Get("thread_token_usage")
 }
 
-// count keeps what the thread used.
-func (r *record) count(_, v chat.Value) {
+// keepCounts keeps what the thread used.
+func (r *record) keepCounts(_, v chat.Value) {
 	last, thread := usageCounts(v)
 	r.total, r.inAll = totalOf(thread), last.Kind() != jsontape.Object
 }
@@ -285,7 +285,7 @@ func (t total) tokensSince(before total) total {
 // addUsage adds the tokens of one answer from a record of usage. If the record does not count the answer, it
 // adds the thread's tokens since the previous count.
 func addUsage(u *conversation.Usage, v chat.Value, before total) {
-	_, body := open(v)
+	_, body := openEnvelope(v)
 	last, thread := usageCounts(body)
 	n := totalOf(last)
 	if last.Kind() != jsontape.Object {
@@ -339,7 +339,7 @@ func isInjected(item chat.Value) bool {
 
 // itemOf returns the message of a record that has an item.
 func itemOf(line chat.Value) chat.Message {
-	is, body := open(line)
+	is, body := openEnvelope(line)
 	if is == typeEvent {
 		return toldBy(body, line)
 	}
@@ -352,7 +352,7 @@ func itemOf(line chat.Value) chat.Message {
 
 // compactedOf returns the messages that the model reads after a compaction.
 func compactedOf(line chat.Value) (list []chat.Message) {
-	_, body := open(line)
+	_, body := openEnvelope(line)
 	items := body.Get("replacement_history")
 	if items.Kind() != jsontape.Array {
 		return []chat.Message{{Role: chat.User, Blocks: []chat.Block{chat.TextBlock(body.Get("message").Raw())}, Raw: [][]byte{line.Raw()}}}

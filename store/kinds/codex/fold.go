@@ -64,17 +64,17 @@ var start = state{tip: -1, answer: -1, meta: &chat.Meta{}, turning: turning{last
 // Read implements chat.Format.
 func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	if at.Part != "" {
-		r := f.rowOf(in, at, f.index(ctx, in))
+		r := f.rowOf(in, at, f.currentIndex(ctx, in))
 		return &chat.Session{Spot: at, Head: -1, Title: r.threadTitle(), Project: r.dir, Faults: []model.Fault{goneFault(at, r)}}, nil
 	}
 	n, err := f.currentNames(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	l := &lineage{ctx: ctx, format: f, in: in, names: n, mine: n.files(at), known: map[string]*part{}}
+	l := &lineage{ctx: ctx, format: f, in: in, names: n, mine: n.rolloutsOf(at), known: map[string]*part{}}
 	var segments []*part
 	for _, name := range l.mine {
-		p, err := l.part(name)
+		p, err := l.resolvedPart(name)
 		if err != nil {
 			return nil, err
 		}
@@ -88,26 +88,26 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	}
 	b := &fold{session: s, calls: map[string]int{}, failed: map[string]bool{}, unknown: map[string]int{}}
 	for _, p := range l.list {
-		b.part(p)
+		b.foldPart(p)
 	}
 	for _, c := range b.started {
-		s.Entries[c.entry].Starts(f.agent(in, n, at, c.thread))
+		s.Entries[c.entry].Starts(f.agentSession(in, n, at, c.thread))
 	}
 	for _, p := range segments {
-		s.Faults = append(append(s.Faults, p.file.Faults(agent.Passes)...), p.faults()...)
+		s.Faults = append(append(s.Faults, p.file.Faults(agent.Passes)...), p.recordFaults()...)
 		s.Project = cmp.Or(p.began.meta.Dir, s.Project)
 	}
 	s.Faults = append(append(s.Faults, l.faults...), chat.UnknownFaults(at.File, b.unknown)...)
-	row := f.index(ctx, in).rows[thread(at)]
+	row := f.currentIndex(ctx, in).rows[threadID(at)]
 	s.Title = cmp.Or(row.threadTitle(), b.said.Title())
 	head := segments[len(segments)-1] // unless the index names another one
-	if i := slices.IndexFunc(segments, func(p *part) bool { return base(p.name) == base(row.rollout) }); i >= 0 {
+	if i := slices.IndexFunc(segments, func(p *part) bool { return baseName(p.name) == baseName(row.rollout) }); i >= 0 {
 		head, s.Pointed = segments[i], true
 	}
 	if b.lone > 0 {
 		s.Fault(FaultAlone, model.Note, "", model.Count(b.lone, "message")+" in events alone, and in no item that the model reads", "Codex does not send them when it resumes; a fork by Hindcast has them as items")
 	}
-	last := head.last()
+	last := head.lastState()
 	if s.Head = last.tip; s.Head >= 0 {
 		if last.task && last.phase > told {
 			b.noteUnended(last.tip, noEnd, model.MarkInterrupted)
@@ -118,9 +118,9 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	return s, nil
 }
 
-// part folds the records of a part.
-func (b *fold) part(p *part) {
-	now := p.before(0)
+// foldPart folds the records of a part.
+func (b *fold) foldPart(p *part) {
+	now := p.stateBefore(0)
 	now.answer, now.spent = -1, chat.Span{} // an entry has records of one file
 	now.leaveTask()                         // so has a task
 	p.marks = []mark{{0, now}}
@@ -139,19 +139,19 @@ func (b *fold) part(p *part) {
 			headed = true
 		}
 		if r.Salvaged {
-			b.record(p, r, &aside)
+			b.foldRecord(p, r, &aside)
 			continue
 		}
 		was := now
-		b.record(p, r, &now)
+		b.foldRecord(p, r, &now)
 		if aside = now; now != was {
 			p.marks = append(p.marks, mark{r.At + r.Len, now})
 		}
 	}
 }
 
-// last returns where the fold stands behind a part.
-func (p *part) last() state { return p.marks[len(p.marks)-1].state }
+// lastState returns where the fold stands behind a part.
+func (p *part) lastState() state { return p.marks[len(p.marks)-1].state }
 
 // spentInAll returns the tokens that Codex counted for the thread. It takes the last event, since records
 // count only from the first record on, and falls back to the index.
@@ -163,20 +163,20 @@ func (s *state) spentInAll(row row) model.Counted {
 	return model.Counted{Tokens: cmp.Or(all.input+all.output, row.tokens), Read: all.input, FromCache: all.cached, Written: all.output}
 }
 
-// before returns where the fold stands behind the records before a byte.
-func (p *part) before(at int64) state {
+// stateBefore returns where the fold stands behind the records before a byte.
+func (p *part) stateBefore(at int64) state {
 	i := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].behind > at })
 	switch {
 	case i > 0:
 		return p.marks[i-1].state
 	case p.base != nil:
-		return p.base.before(p.from)
+		return p.base.stateBefore(p.from)
 	}
 	return start
 }
 
-// record folds one record.
-func (b *fold) record(p *part, r *chat.Record[record], now *state) {
+// foldRecord folds one record.
+func (b *fold) foldRecord(p *part, r *chat.Record[record], now *state) {
 	now.meta = now.meta.With(r.Is.meta)
 	does, known := types[r.Is.is]
 	if does.fold != nil {
@@ -213,8 +213,8 @@ func (b *fold) addCount(p *part, r *chat.Record[record], now *state, said *total
 	}
 }
 
-// entry adds the entry of a record behind the tip, which it becomes.
-func (b *fold) entry(p *part, r *chat.Record[record], now *state) *chat.Entry {
+// addEntry adds the entry of a record behind the tip, which it becomes.
+func (b *fold) addEntry(p *part, r *chat.Record[record], now *state) *chat.Entry {
 	e := chat.Entry{ID: r.Name(r.Is.id), At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []chat.Span{r.Span}, Own: p}
 	if r.Salvaged {
 		e.Reason = chat.PassedOver
@@ -248,19 +248,19 @@ func (b *fold) addAlone(p *part, r *chat.Record[record], now *state) {
 	if !p.alone[r.At] {
 		return
 	}
-	b.item(p, r, now)
+	b.addItem(p, r, now)
 	b.session.Entries[now.tip].Facts.Add("record", "an event alone has the message: Codex does not send it when it resumes")
 	b.lone++
 }
 
-// failure adds what an event says that went wrong: Codex shows it, and does not send it.
-func (b *fold) failure(p *part, r *chat.Record[record], now *state) {
+// addFailure adds what an event says that went wrong: Codex shows it, and does not send it.
+func (b *fold) addFailure(p *part, r *chat.Record[record], now *state) {
 	if r.Is.text == "" || now.failed == r.Is.text {
 		return
 	}
-	e := b.entry(p, r, now)
+	e := b.addEntry(p, r, now)
 	e.Event, e.Marks = eventError, e.Marks|model.MarkError
-	b.turn(r, now)
+	b.setTurn(r, now)
 	now.failed = r.Is.text
 }
 
@@ -271,11 +271,11 @@ const (
 	eventError      = "error"
 )
 
-// item adds the entry of an item.
-func (b *fold) item(p *part, r *chat.Record[record], now *state) {
+// addItem adds the entry of an item.
+func (b *fold) addItem(p *part, r *chat.Record[record], now *state) {
 	is := &r.Is
 	now.failed = ""
-	e := b.entry(p, r, now)
+	e := b.addEntry(p, r, now)
 	e.Said.Results = slices.Clone(e.Said.Results) // the record is shared
 	switch {
 	case is.injected, is.said.Role == chat.System:
@@ -286,7 +286,7 @@ func (b *fold) item(p *part, r *chat.Record[record], now *state) {
 	if p.limit == noLimit && e.Event == "" {
 		b.said.Say(is.said)
 	}
-	b.turn(r, now)
+	b.setTurn(r, now)
 	for _, c := range is.said.Calls {
 		b.calls[c.ID] = now.tip
 	}
@@ -305,8 +305,8 @@ func (b *fold) isHuman(i int) bool {
 	return e.Event == "" && e.Said.Role == chat.User
 }
 
-// note notes what went wrong in the turn that goes on, at its last entry.
-func (b *fold) note(now *state, label, text string) {
+// noteFailure notes what went wrong in the turn that goes on, at its last entry.
+func (b *fold) noteFailure(now *state, label, text string) {
 	if now.tip >= 0 {
 		e := &b.session.Entries[now.tip]
 		e.Facts.Add(label, text)
@@ -314,9 +314,9 @@ func (b *fold) note(now *state, label, text string) {
 	}
 }
 
-// compact adds a compaction: what the model reads from there on is in the record. Before
+// addCompaction adds a compaction: what the model reads from there on is in the record. Before
 // there was a replacement_history, it read the user's words, and the summary.
-func (b *fold) compact(p *part, r *chat.Record[record], now *state) {
+func (b *fold) addCompaction(p *part, r *chat.Record[record], now *state) {
 	var words []int
 	for i := now.tip; i >= 0 && !r.Is.whole && b.kept < chat.MostKept; i = b.session.Before(i) {
 		b.kept++
@@ -325,9 +325,9 @@ func (b *fold) compact(p *part, r *chat.Record[record], now *state) {
 		}
 	}
 	slices.Reverse(words)
-	e := b.entry(p, r, now)
+	e := b.addEntry(p, r, now)
 	e.Event, e.Context = eventCompaction, append(words, now.tip)
-	b.turn(r, now)
+	b.setTurn(r, now)
 	if now.spent.Len > 0 {
 		e.Records = append(e.Records, now.spent)
 	}
@@ -376,10 +376,10 @@ func (b *fold) markLeft(from, to int, at time.Time) {
 func (b *fold) markReverted(segments []*part) {
 	for k, p := range segments[1:] {
 		on := map[int]bool{-1: true}
-		for i := p.last().tip; i >= 0; i = b.session.Before(i) {
+		for i := p.lastState().tip; i >= 0; i = b.session.Before(i) {
 			on[i] = true
 		}
-		from := segments[k].last().tip
+		from := segments[k].lastState().tip
 		to := from
 		for !on[to] {
 			to = b.session.Before(to)
@@ -393,7 +393,7 @@ func (b *fold) markReverted(segments []*part) {
 
 // Messages implements chat.Format.
 func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
-	records, err := chat.Values(f.in(in, e.File).Tree, e.File, e.Records)
+	records, err := chat.Values(f.inputFor(in, e.File).Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}

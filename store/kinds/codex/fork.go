@@ -25,7 +25,7 @@ func (f *format) NewID(as string) (string, error) { return chat.UUID7(as) }
 
 // Fork implements chat.Forker.
 func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
-	lines, ids := flatten(c)
+	lines, ids := flattenPath(c)
 	if len(lines) == 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the rollout has no header of a session: Codex would not open the new one"}
 	}
@@ -33,14 +33,14 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	var data []byte
 	bare, encrypted, written := false, 0, 0
 	for i, l := range lines {
-		raw, err := f.raw(c.In, l.file, l.Span)
+		raw, err := f.rawRecords(c.In, l.file, l.Span)
 		if err != nil {
 			return nil, err
 		}
 		t, err := jsontape.Parse(raw[0])
 		if err == nil && t.Find(0, "payload") < 0 {
 			bare = true
-			t, err = jsontape.Parse(wrap(t, l.Is, lines[0].Is.at))
+			t, err = jsontape.Parse(wrapRecord(t, l.Is, lines[0].Is.at))
 		}
 		if err != nil {
 			return nil, err
@@ -53,9 +53,9 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 			p.Put(0, "ordinal", fmt.Append(nil, written))
 		}
 		written++
-		rename(p, t, c.ID, ids)
+		renameThread(p, t, c.ID, ids)
 		if i == 0 {
-			detach(p, t)
+			detachHeader(p, t)
 		}
 		data = append(append(data, p.Bytes()...), '\n')
 		if l.alone {
@@ -75,7 +75,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		Spot:   chat.Spot{File: name, ID: c.ID},
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
-		Calls:  calls(c.Session, c.ID, "goes on from there in the new session"),
+		Calls:  resumeCalls(c.Session, c.ID, "goes on from there in the new session"),
 	}
 	made.Hazards = lineageHazards(c)
 	if len(made.Hazards) == 0 && c.To.Own.(*part).base != nil {
@@ -87,7 +87,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if encrypted > 0 {
 		made.Hazards = append(made.Hazards, fmt.Sprintf("%s of the model, encrypted for the account at %.40q: another one refuses them", model.Count(encrypted, "thought"), lines[0].Is.header.provider))
 	}
-	if !ends(c) {
+	if !endsTurn(c) {
 		made.Hazards = append(made.Hazards, "the fork ends inside a turn, which Codex takes for one that was broken off")
 	}
 	return made, nil
@@ -138,10 +138,10 @@ type line struct {
 	alone bool
 }
 
-// flatten returns the records on the path to the entry and the records behind it that end its turn. It returns
+// flattenPath returns the records on the path to the entry and the records behind it that end its turn. It returns
 // nil if the rollout has no header. The first record is the header of the newest part; the headers of other
 // parts are left out. ids are the threads that the new thread replaces.
-func flatten(c chat.Cut) (lines []line, ids map[string]bool) {
+func flattenPath(c chat.Cut) (lines []line, ids map[string]bool) {
 	type piece struct {
 		*part
 		end int64
@@ -203,9 +203,9 @@ func rolledBack(lines []line, left func(line) bool) []line {
 	return lines[:k]
 }
 
-// wrap puts a record of 0.20 into the envelope of later versions. Later headers name a folder, which 0.20 did
+// wrapRecord puts a record of 0.20 into the envelope of later versions. Later headers name a folder, which 0.20 did
 // not record.
-func wrap(t *jsontape.Tape, is record, at time.Time) []byte {
+func wrapRecord(t *jsontape.Tape, is record, at time.Time) []byte {
 	p := jsontape.NewPatch(t)
 	for _, member := range [][2]string{{"cwd", "/"}, {"originator", "codex_cli_rs"}, {"cli_version", "0.20.0"}} {
 		if is.header != nil && t.Find(0, member[0]) < 0 {
@@ -233,10 +233,10 @@ func endOfEntry(p *part, e *chat.Entry) int64 {
 	return end
 }
 
-// ends reports whether an entry is the last of its turn, or an answer to a tool call: Codex
+// endsTurn reports whether an entry is the last of its turn, or an answer to a tool call: Codex
 // goes on from there. Before there were events of turns, the next one begins with the user's
 // words.
-func ends(c chat.Cut) bool {
+func endsTurn(c chat.Cut) bool {
 	if len(c.To.Said.Results) > 0 || c.To.Event == eventCompaction {
 		return true
 	}
@@ -252,9 +252,9 @@ func ends(c chat.Cut) bool {
 	return true
 }
 
-// rename puts the new id where a member of the record names the thread, and nowhere else:
+// renameThread puts the new id where a member of the record names the thread, and nowhere else:
 // the user's words may have the old one.
-func rename(p *jsontape.Patch, t *jsontape.Tape, id string, ids map[string]bool) {
+func renameThread(p *jsontape.Patch, t *jsontape.Tape, id string, ids map[string]bool) {
 	named := func(n jsontape.Node) bool { return t.Kind(n) == jsontape.String && ids[t.Text(n)] }
 	for n := range jsontape.Node(t.Len()) {
 		if key := t.Key(n); (key == "session_id" || strings.HasSuffix(key, "thread_id")) && named(n) {
@@ -273,8 +273,8 @@ var (
 	ofSubAgent = []string{"parent_thread_id", "thread_source", "agent_nickname", "agent_role", "agent_path"}
 )
 
-// detach takes out of a header what makes the session depend on others.
-func detach(p *jsontape.Patch, t *jsontape.Tape) {
+// detachHeader takes out of a header what makes the session depend on others.
+func detachHeader(p *jsontape.Patch, t *jsontape.Tape) {
 	body := t.Find(0, "payload")
 	keys := depends
 	if source := t.Find(body, "source"); t.Kind(source) == jsontape.Object {

@@ -136,7 +136,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		is, body := open(v)
+		is, body := openEnvelope(v)
 		if is != typeItem && is != typeBetween && is != typeCompacted {
 			return
 		}

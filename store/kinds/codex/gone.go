@@ -81,7 +81,7 @@ func (f *format) rowOf(in engine.In, at chat.Spot, index *threads) row {
 func goneFault(at chat.Spot, r row) model.Fault {
 	what := "its file is gone"
 	if r.rollout != "" {
-		what = fmt.Sprintf("its file %.120q is gone", base(r.rollout))
+		what = fmt.Sprintf("its file %.120q is gone", baseName(r.rollout))
 	}
 	return model.Fault{
 		Code: FaultIndex, Severity: model.Loses, File: at.File, Path: fmt.Sprintf("%.40q", at.Part),

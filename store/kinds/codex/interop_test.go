@@ -226,7 +226,7 @@ func TestInterop_codexElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	if got := newFormat(dir).index(t.Context(), engine.In{Tree: disk}); got.dir != index || len(got.rows) != 1 || got.err != nil {
+	if got := newFormat(dir).currentIndex(t.Context(), engine.In{Tree: disk}); got.dir != index || len(got.rows) != 1 || got.err != nil {
 		t.Errorf("the index is %+v", got)
 	}
 }

@@ -76,14 +76,14 @@ const (
 	FaultIndexRead = "unreadable-index"
 )
 
-// part returns the part of a rollout with its base resolved. It returns nil if the file does not exist, or
+// resolvedPart returns the part of a rollout with its base resolved. It returns nil if the file does not exist, or
 // while the part is being resolved.
-func (l *lineage) part(name string) (*part, error) {
+func (l *lineage) resolvedPart(name string) (*part, error) {
 	if p, known := l.known[name]; known {
 		return p, nil
 	}
 	l.known[name] = nil // until its base is known: a circle ends here
-	file, err := l.read(name)
+	file, err := l.readRollout(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		delete(l.known, name)
 		return nil, nil
@@ -91,7 +91,7 @@ func (l *lineage) part(name string) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := l.format.damage(name); why != nil {
+	if why := l.format.damageOf(name); why != nil {
 		l.faults = append(l.faults, model.Fault{
 			Code: FaultPacked, Severity: model.Stops, File: name, Meaning: "the packed rollout cannot be unpacked to its end: " + why.Error(), Verdict: "Codex cannot resume the session; Hindcast shows the records that exist",
 		})
@@ -107,7 +107,7 @@ func (l *lineage) part(name string) (*part, error) {
 		}
 	}
 	if p.head != nil && p.head.base != nil {
-		if err := l.resolve(p, p.head.base); err != nil {
+		if err := l.resolveBase(p, p.head.base); err != nil {
 			return nil, err
 		}
 	}
@@ -116,13 +116,13 @@ func (l *lineage) part(name string) (*part, error) {
 	return p, nil
 }
 
-func (l *lineage) read(name string) (*chat.File[record], error) {
-	return l.format.lines.Read(l.ctx, l.format.in(l.in, name), name)
+func (l *lineage) readRollout(name string) (*chat.File[record], error) {
+	return l.format.lines.Read(l.ctx, l.format.inputFor(l.in, name), name)
 }
 
-// resolve finds the part that the history of another one comes from.
-func (l *lineage) resolve(p *part, at *position) error {
-	name, err := l.source(p.name, at)
+// resolveBase finds the part that the history of another one comes from.
+func (l *lineage) resolveBase(p *part, at *position) error {
+	name, err := l.findSource(p.name, at)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (l *lineage) resolve(p *part, at *position) error {
 		l.noteBroken(p, "missing source rollout")
 		return nil
 	}
-	best, err := l.part(name)
+	best, err := l.resolvedPart(name)
 	if err != nil {
 		return err
 	}
@@ -157,19 +157,19 @@ func (l *lineage) resolve(p *part, at *position) error {
 	return nil
 }
 
-// source returns the rollout that contains a position. This is the rollout with the position's id or, if the
+// findSource returns the rollout that contains a position. This is the rollout with the position's id or, if the
 // id is a thread's, the segment that has the ordinal at that offset. It returns "" if no rollout fits. The
 // first segment of a thread may be gone, and the other segments hold other parts of the history.
-func (l *lineage) source(but string, at *position) (best string, err error) {
+func (l *lineage) findSource(but string, at *position) (best string, err error) {
 	list := slices.Clone(l.names.rollouts[at.rollout])
 	named := len(list)
 	if i, known := l.names.threads[at.rollout]; known {
-		list = append(list, l.names.files(l.names.spots[i])...)
+		list = append(list, l.names.rolloutsOf(l.names.spots[i])...)
 	} else if named > 0 {
-		list = append(list, l.names.files(chat.Spot{File: list[0]})...)
+		list = append(list, l.names.rolloutsOf(chat.Spot{File: list[0]})...)
 	}
 	for k, name := range list {
-		file, err := l.read(name)
+		file, err := l.readRollout(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || name == but:
 		case err != nil:
@@ -236,7 +236,7 @@ func (l *lineage) behindLine(p *part, at int64) (bool, error) {
 	if at <= 0 || at > p.file.Size {
 		return false, nil
 	}
-	raw, err := l.format.raw(l.in, p.name, chat.Span{At: at - 1, Len: 1})
+	raw, err := l.format.rawRecords(l.in, p.name, chat.Span{At: at - 1, Len: 1})
 	return err == nil && raw[0][0] == '\n', err
 }
 

@@ -86,9 +86,9 @@ func (f *format) Spot(file string) chat.Spot {
 // noThread is the thread of a rollout whose header names no thread.
 const noThread = "-"
 
-// thread returns the thread and the parent thread in the header of a file. thread is noThread if the header
+// headerThreads returns the thread and the parent thread in the header of a file. thread is noThread if the header
 // names none, and "" if the file is no rollout. parent is "" if no thread started it.
-func (f *format) thread(in engine.In, file string) (thread, parent string) {
+func (f *format) headerThreads(in engine.In, file string) (thread, parent string) {
 	thread, parent, _ = strings.Cut(chat.AskHead(in, file, "thread", func(head []byte) string {
 		if head = unpackedHead(head); !isRollout(head) {
 			return ""
@@ -111,7 +111,7 @@ func idIn(header chat.Value) string {
 
 // Spots implements chat.Format.
 func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
-	n, err := f.list(ctx, in)
+	n, err := f.listRollouts(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -131,18 +131,18 @@ func (f *format) currentNames(ctx context.Context, in engine.In) (*names, error)
 	n := f.names
 	f.mu.Unlock()
 	if n == nil {
-		return f.list(ctx, in)
+		return f.listRollouts(ctx, in)
 	}
 	for dir, was := range n.looks {
 		if now, err := in.Stamp(dir); err != nil || !now.Is(was) {
-			return f.list(ctx, in)
+			return f.listRollouts(ctx, in)
 		}
 	}
 	return n, nil
 }
 
-// list lists the rollouts.
-func (f *format) list(ctx context.Context, in engine.In) (*names, error) {
+// listRollouts lists the rollouts.
+func (f *format) listRollouts(ctx context.Context, in engine.In) (*names, error) {
 	view := tree.NewView(storedIn{in.Tree}) // which looks at a folder before it lists it
 	look := in
 	look.Tree = view
@@ -153,7 +153,7 @@ func (f *format) list(ctx context.Context, in engine.In) (*names, error) {
 			return at, false
 		}
 		if thread, _ := threadOf(file); thread == "" {
-			strays[file], _ = f.thread(in, file)
+			strays[file], _ = f.headerThreads(in, file)
 			return at, strays[file] != ""
 		}
 		return at, true
@@ -164,10 +164,10 @@ func (f *format) list(ctx context.Context, in engine.In) (*names, error) {
 	slices.SortFunc(list, func(a, b chat.Spot) int {
 		return cmp.Or(cmp.Compare(path.Base(a.File), path.Base(b.File)), -cmp.Compare(a.File, b.File))
 	})
-	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]tree.Stamp{}, index: f.index(ctx, in)}
+	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]tree.Stamp{}, index: f.currentIndex(ctx, in)}
 	next := []string{archived}
 	for _, at := range list {
-		n.add(at)
+		n.addFile(at)
 	}
 	if len(list) > 0 {
 		for dir := path.Dir(list[len(list)-1].File); dir != "."; dir = path.Dir(dir) {
@@ -185,10 +185,10 @@ func (f *format) list(ctx context.Context, in engine.In) (*names, error) {
 	return n, nil
 }
 
-// add adds a file, in the order of names, to the session of its thread. It skips a file whose name that
+// addFile adds a file, in the order of names, to the session of its thread. It skips a file whose name that
 // session has from another folder. It skips a packed file next to an unpacked one, because Codex is still
 // writing it.
-func (n *names) add(at chat.Spot) {
+func (n *names) addFile(at chat.Spot) {
 	_, id := threadOf(at.File)
 	if thread, is := n.strays[at.File]; is { // a copy that a person named is a session by itself
 		if thread != noThread {
@@ -205,7 +205,7 @@ func (n *names) add(at chat.Spot) {
 	if plain, is := strings.CutSuffix(at.File, packed); is && slices.Contains(n.rollouts[id], plain) {
 		return
 	}
-	copied := slices.ContainsFunc(n.rollouts[id], func(other string) bool { return base(other) == base(at.File) })
+	copied := slices.ContainsFunc(n.rollouts[id], func(other string) bool { return baseName(other) == baseName(at.File) })
 	n.rollouts[id] = append(n.rollouts[id], at.File)
 	i, known := n.threads[at.ID]
 	if known && !copied {
@@ -224,7 +224,7 @@ func (n *names) add(at chat.Spot) {
 func (f *format) ID(in engine.In, at chat.Spot) string {
 	id, _ := threadOf(at.File)
 	if id == "" {
-		if id, _ = f.thread(in, at.File); id == "" || id == noThread {
+		if id, _ = f.headerThreads(in, at.File); id == "" || id == noThread {
 			return ""
 		}
 	}
@@ -250,8 +250,8 @@ func (f *format) ID(in engine.In, at chat.Spot) string {
 	return id
 }
 
-// agent returns the session of a thread that one started, which a fork of it has started as well.
-func (f *format) agent(in engine.In, n *names, by chat.Spot, thread string) string {
+// agentSession returns the session of a thread that one started, which a fork of it has started as well.
+func (f *format) agentSession(in engine.In, n *names, by chat.Spot, thread string) string {
 	if i, known := n.threads[thread]; known {
 		return f.ID(in, n.spots[i])
 	}
@@ -261,15 +261,15 @@ func (f *format) agent(in engine.In, n *names, by chat.Spot, thread string) stri
 // parentOf returns the thread that started the thread of a rollout, "" if no thread did. It asks the index
 // first, then the rollout's header.
 func (f *format) parentOf(in engine.In, n *names, file string) string {
-	if parent, known := n.index.parent(n.threadOf(file)); known {
+	if parent, known := n.index.parentOf(n.threadOf(file)); known {
 		return parent
 	}
 	if n.strays[file] != "" {
-		_, parent := f.thread(in, file)
+		_, parent := f.headerThreads(in, file)
 		return parent
 	}
-	const enough = 4 << 10                                  // its source is before the instructions
-	head, _ := tree.Head(f.in(in, file).Tree, file, enough) // Read tells
+	const enough = 4 << 10                                        // its source is before the instructions
+	head, _ := tree.Head(f.inputFor(in, file).Tree, file, enough) // Read tells
 	return parentIn(headerIn(head).Get("source"))
 }
 
@@ -282,8 +282,8 @@ func parentIn(source chat.Value) string {
 	return ""
 }
 
-// files returns the rollouts of a session in the order of their names.
-func (n *names) files(at chat.Spot) []string {
+// rolloutsOf returns the rollouts of a session in the order of their names.
+func (n *names) rolloutsOf(at chat.Spot) []string {
 	if i, known := n.of[at.File]; known {
 		at = n.spots[i]
 	}

@@ -82,8 +82,8 @@ func newUnpacker() unpacker {
 	return unpacker{damaged: map[string]error{}, reached: map[string]int64{}, open: make(chan struct{}, mostOpen)}
 }
 
-// allow returns how far a rollout may be unpacked, which is to be unpacked up to a place.
-func (u *unpacker) allow(name string, size, to int64) int64 {
+// allowedSize returns how far a rollout may be unpacked, which is to be unpacked up to a place.
+func (u *unpacker) allowedSize(name string, size, to int64) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	was := max(u.reached[name], ratioUsual*size)
@@ -96,16 +96,16 @@ func (u *unpacker) allow(name string, size, to int64) int64 {
 	return was + more
 }
 
-// damage returns the error that stopped the decompression of a rollout when it was last read, or nil.
-func (u *unpacker) damage(file string) error {
+// damageOf returns the error that stopped the decompression of a rollout when it was last read, or nil.
+func (u *unpacker) damageOf(file string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.damaged[file]
 }
 
-// in returns where a rollout is read from: the tree itself, unless it is packed. That the name
+// inputFor returns where a rollout is read from: the tree itself, unless it is packed. That the name
 // of a rollout of Codex's own tells, else its beginning does.
-func (u *unpacker) in(in engine.In, file string) engine.In {
+func (u *unpacker) inputFor(in engine.In, file string) engine.In {
 	is := strings.HasSuffix(file, packed)
 	if thread, _ := threadOf(file); thread == "" {
 		head, err := tree.Head(in.Tree, file, int64(len(magic)))
@@ -117,9 +117,9 @@ func (u *unpacker) in(in engine.In, file string) engine.In {
 	return in
 }
 
-// raw is chat.Raw for rollouts.
-func (u *unpacker) raw(in engine.In, file string, spans ...chat.Span) ([][]byte, error) {
-	return chat.Raw(u.in(in, file).Tree, file, spans)
+// rawRecords is chat.Raw for rollouts.
+func (u *unpacker) rawRecords(in engine.In, file string, spans ...chat.Span) ([][]byte, error) {
+	return chat.Raw(u.inputFor(in, file).Tree, file, spans)
 }
 
 // unpacked is a tree in which packed rollouts appear decompressed.
@@ -140,7 +140,7 @@ func (t unpacked) OpenFile(name string) (tree.Opened, error) {
 	from := t.last
 	t.mu.Unlock()
 	if from == nil || from.name != name || !from.at.Is(at) {
-		if from, err = t.stream(name, at); err != nil {
+		if from, err = t.openStream(name, at); err != nil {
 			<-t.open
 			return nil, err
 		}
@@ -148,8 +148,8 @@ func (t unpacked) OpenFile(name string) (tree.Opened, error) {
 	return &reading{tree: t, from: from}, nil
 }
 
-// stream begins to unpack a rollout, and keeps it as the last one.
-func (t unpacked) stream(name string, at tree.Stamp) (*stream, error) {
+// openStream begins to unpack a rollout, and keeps it as the last one.
+func (t unpacked) openStream(name string, at tree.Stamp) (*stream, error) {
 	file, err := t.Tree.OpenFile(name)
 	if err == nil {
 		err = file.Close()
@@ -201,7 +201,7 @@ func (r *reading) ReadAt(p []byte, off int64) (n int, err error) {
 	if !behind {
 		return n, err
 	}
-	if r.from, err = r.tree.stream(r.from.name, r.from.at); err != nil {
+	if r.from, err = r.tree.openStream(r.from.name, r.from.at); err != nil {
 		return 0, err
 	}
 	n, _, err = r.from.readAt(p, off)
@@ -246,14 +246,14 @@ func (s *stream) readAt(p []byte, off int64) (n int, behind bool, err error) {
 		} else if s.ended {
 			return n, false, io.EOF
 		} else {
-			s.unpack()
+			s.unpackMore()
 		}
 	}
 	return n, false, nil
 }
 
-// unpack unpacks some more.
-func (s *stream) unpack() {
+// unpackMore unpacks some more.
+func (s *stream) unpackMore() {
 	const piece = 256 << 10
 	if len(s.text) >= partSize {
 		s.place += int64(len(s.text))
@@ -266,7 +266,7 @@ func (s *stream) unpack() {
 		n, err = int(left), fmt.Errorf("it unpacks to more than %d MB, which its %d kB do not explain", s.most>>20, s.at.Size>>10)
 	}
 	if to := s.place + int64(end+n); n > 0 {
-		if left := s.of.allow(s.name, s.at.Size, to); left < to {
+		if left := s.of.allowedSize(s.name, s.at.Size, to); left < to {
 			n = max(n-int(to-left), 0)
 			err = fmt.Errorf("it is cut behind %d MB: together the packed rollouts unpack to %d MB more than their size explains", left>>20, mostBeyond>>20)
 		}

@@ -199,11 +199,11 @@ func TestIndex_isReadOnce(t *testing.T) {
 	in := engine.In{Tree: disk}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f.index(ended, in); f.threads != nil {
+	if f.currentIndex(ended, in); f.threads != nil {
 		t.Error("what was broken off is kept")
 	}
-	first := f.index(t.Context(), in)
-	if first.err != nil || first.rows[whole].threadTitle() != "a title" || f.index(t.Context(), in) != first {
+	first := f.currentIndex(t.Context(), in)
+	if first.err != nil || first.rows[whole].threadTitle() != "a title" || f.currentIndex(t.Context(), in) != first {
 		t.Errorf("%+v", first)
 	}
 	for _, of := range []*format{f, newFormat("")} {
@@ -217,7 +217,7 @@ func TestIndex_isReadOnce(t *testing.T) {
 	if err != nil || was == "" {
 		t.Errorf("%q, %v", was, err)
 	}
-	if second := f.index(t.Context(), in); second == first || second.rows[whole].threadTitle() != "another" {
+	if second := f.currentIndex(t.Context(), in); second == first || second.rows[whole].threadTitle() != "another" {
 		t.Errorf("%+v", second)
 	}
 }

@@ -614,8 +614,8 @@ func TestPacked_isReadOnce(t *testing.T) {
 	if _, err := f.ReadAt(text, 0); err != nil && err != io.EOF || string(text) != other.String() {
 		t.Errorf("it has %q: %v", text, err)
 	}
-	if u.damage(file) != nil {
-		t.Error(u.damage(file))
+	if u.damageOf(file) != nil {
+		t.Error(u.damageOf(file))
 	}
 }
 
@@ -685,8 +685,8 @@ func TestStand(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := jsontape.NewPatch(tape)
-		rename(p, tape, "NEW", map[string]bool{"ID": true})
-		detach(p, tape)
+		renameThread(p, tape, "NEW", map[string]bool{"ID": true})
+		detachHeader(p, tape)
 		if got := string(p.Bytes()); got != `{"payload":`+want+`}` {
 			t.Errorf("%s: %s", header, got)
 		}
@@ -912,8 +912,8 @@ func TestPacked_thatGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if n, err := f.ReadAt(make([]byte, 9), 0); n != 0 || err != io.EOF || !errors.Is(u.damage(file), errBroken) {
-		t.Errorf("%d, %v, %v", n, err, u.damage(file))
+	if n, err := f.ReadAt(make([]byte, 9), 0); n != 0 || err != io.EOF || !errors.Is(u.damageOf(file), errBroken) {
+		t.Errorf("%d, %v, %v", n, err, u.damageOf(file))
 	}
 }
 

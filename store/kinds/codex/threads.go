@@ -118,15 +118,15 @@ func (f *format) Mark(ctx context.Context, _ chat.Spot) (string, error) {
 		return "", err
 	}
 	defer disk.Close() // it was only read
-	now := f.index(ctx, engine.In{Tree: disk})
+	now := f.currentIndex(ctx, engine.In{Tree: disk})
 	if now.dir == f.dir {
 		return "", nil
 	}
 	return fmt.Sprint(now.dir, now.file, now.at, now.log), nil
 }
 
-// index returns the current index. It has no rows if the database does not exist or cannot be read.
-func (f *format) index(ctx context.Context, in engine.In) *threads {
+// currentIndex returns the current index. It has no rows if the database does not exist or cannot be read.
+func (f *format) currentIndex(ctx context.Context, in engine.In) *threads {
 	if f.dir == "" { // SQLite reads it where it is on a disk
 		return &threads{}
 	}
@@ -161,7 +161,7 @@ func (f *format) index(ctx context.Context, in engine.In) *threads {
 	if was != nil && was.dir == now.dir && was.file == now.file && was.at.LooksSame(now.at.Stamp) && was.log.LooksSame(now.log.Stamp) {
 		return was
 	}
-	if now.err = now.read(ctx, filepath.Join(now.dir, now.file)); ctx.Err() == nil {
+	if now.err = now.readDatabase(ctx, filepath.Join(now.dir, now.file)); ctx.Err() == nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.threads = now
@@ -173,8 +173,8 @@ func (f *format) index(ctx context.Context, in engine.In) *threads {
 // version lacks.
 var columns = []string{"id", "rollout_path", "title", "name", "cwd", "source", "tokens_used", "updated_at"}
 
-// read reads the database.
-func (t *threads) read(ctx context.Context, file string) error {
+// readDatabase reads the database.
+func (t *threads) readDatabase(ctx context.Context, file string) error {
 	db, rows, edges := sqlitefile.New(file, nil), map[string]row{}, map[string]string{}
 	err := db.Read(ctx, func(tx *sqlitefile.Tx) error {
 		if err := readRows(ctx, tx, rows); err != nil {
@@ -234,14 +234,14 @@ func readEdges(ctx context.Context, tx *sqlitefile.Tx, edges map[string]string) 
 	}, "SELECT coalesce(parent_thread_id, ''), coalesce(child_thread_id, '') FROM thread_spawn_edges")
 }
 
-// parent returns the thread that started a thread, "" if none did. known reports whether the index says so.
-func (t *threads) parent(thread string) (parent string, known bool) {
+// parentOf returns the thread that started a thread, "" if none did. known reports whether the index says so.
+func (t *threads) parentOf(thread string) (parent string, known bool) {
 	row := t.rows[thread]
 	parent = cmp.Or(row.parent, t.edges[thread])
 	return parent, parent != "" || row.sourced
 }
 
-// base returns the last part of a path of any system, the same of a packed rollout.
-func base(file string) string {
+// baseName returns the last part of a path of any system, the same of a packed rollout.
+func baseName(file string) string {
 	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), packed)
 }

@@ -48,8 +48,8 @@ func (t *turning) leaveTask() {
 	}
 }
 
-// begin begins a task.
-func (b *fold) begin(_ *part, _ *chat.Record[record], now *state) {
+// beginTask begins a task.
+func (b *fold) beginTask(_ *part, _ *chat.Record[record], now *state) {
 	if now.task && now.phase > told {
 		b.noteUnended(now.tip, killed, model.MarkError)
 		b.session.Entries[now.tip].Note = killed
@@ -72,37 +72,37 @@ func (b *fold) noteUnended(at int, why string, mark model.Marks) {
 	e.Marks |= mark
 }
 
-// end ends a turn, with its last answer or with its error.
-func (b *fold) end(p *part, r *chat.Record[record], now *state) {
-	b.failure(p, r, now)
-	b.close(r, now)
+// endTurn ends a turn, with its last answer or with its error.
+func (b *fold) endTurn(p *part, r *chat.Record[record], now *state) {
+	b.addFailure(p, r, now)
+	b.endTask(r, now)
 }
 
-// close ends a task, with its last answer.
-func (b *fold) close(r *chat.Record[record], now *state) {
+// endTask ends a task, with its last answer.
+func (b *fold) endTask(r *chat.Record[record], now *state) {
 	if now.last >= 0 && !r.Salvaged {
 		b.session.Entries[now.last].GoesOn = false
 	}
 	now.leaveTask()
 }
 
-// turn tells in which turn the tip is, whose entry was added just now.
-func (b *fold) turn(r *chat.Record[record], now *state) {
+// setTurn tells in which turn the tip is, whose entry was added just now.
+func (b *fold) setTurn(r *chat.Record[record], now *state) {
 	e := &b.session.Entries[now.tip]
 	spoken := e.Event == "" // and not by Codex itself
 	asks := spoken && e.Said.Role == chat.User
 	says := spoken && e.Said.Role == chat.Assistant && !r.Is.thought
 	switch {
 	case now.phase == over:
-		now.begins()
+		now.beginTurn()
 	case now.task || now.phase != answered:
 	case r.Salvaged: // it follows an answer that its turn ends with
-		now.begins()
+		now.beginTurn()
 	case asks:
 		for i := b.session.Before(now.tip); i >= 0 && b.session.Entries[i].Event != ""; i = b.session.Before(i) {
 			b.session.Entries[i].Turn = now.number + 1
 		}
-		now.begins()
+		now.beginTurn()
 	case spoken && now.last >= 0:
 		b.session.Entries[now.last].GoesOn = true
 	}
@@ -121,8 +121,8 @@ func (b *fold) turn(r *chat.Record[record], now *state) {
 	}
 }
 
-// begins begins the next turn.
-func (t *turning) begins() { t.number, t.phase, t.last = t.number+1, told, -1 }
+// beginTurn begins the next turn.
+func (t *turning) beginTurn() { t.number, t.phase, t.last = t.number+1, told, -1 }
 
 // turnBack has the next turn begin behind the tip, to which a rollback went.
 func (b *fold) turnBack(now *state) {

@@ -47,7 +47,7 @@ var agent = &chat.Agent{
 	Noun:  "a session of Copilot CLI", Traces: []string{`"` + typeStart + `"`},
 	Signs: func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
 	Format: func(string) chat.Format {
-		return &format{chat.Lines[record]{Decode: decode, Members: []string{"type", "data", "id"}}}
+		return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"type", "data", "id"}}}
 	},
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
@@ -188,8 +188,8 @@ type crew struct {
 	at   map[string]int
 }
 
-// add adds the sub-agent that an event is of, with the name that it has.
-func (c *crew) add(agent, name string) {
+// addAgent adds the sub-agent that an event is of, with the name that it has.
+func (c *crew) addAgent(agent, name string) {
 	if agent == "" {
 		return
 	}
@@ -207,17 +207,17 @@ func (c *crew) add(agent, name string) {
 // Glance implements chat.Format.
 func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	err = chat.EndLines(in.Tree, at.File, func(head [][]byte) bool {
-		g := glance(head, nil)
+		g := glanceAt(head, nil)
 		return g.Title != ""
-	}, func(head, tail [][]byte) { g = glance(head, tail) })
+	}, func(head, tail [][]byte) { g = glanceAt(head, tail) })
 	if err == nil {
-		g.Title = cmp.Or(f.name(in, at), g.Title)
+		g.Title = cmp.Or(f.workspaceName(in, at), g.Title)
 	}
 	return g, err
 }
 
-// glance reads a session's title and folder from the lines at both ends of its file.
-func glance(head, tail [][]byte) (g chat.Glance) {
+// glanceAt reads a session's title and folder from the lines at both ends of its file.
+func glanceAt(head, tail [][]byte) (g chat.Glance) {
 	var said chat.Opening
 	var agents crew
 	for _, line := range slices.Concat(head, tail) {
@@ -226,7 +226,7 @@ func glance(head, tail [][]byte) (g chat.Glance) {
 			continue
 		}
 		is := recordOf(v)
-		agents.add(is.agent, is.name)
+		agents.addAgent(is.agent, is.name)
 		switch {
 		case is.kind == typeStart:
 			g.Project = cmp.Or(g.Project, is.meta.Dir)
@@ -243,8 +243,8 @@ var nameLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^name:[ \t]*(?:[|>][-+0-9]*[ \t]*\r?\n)?(.*(?:\n[ \t]+.*)*)`)
 })
 
-// name returns the session's name in workspace.yaml, or "". The name is untrusted.
-func (f *format) name(in engine.In, at chat.Spot) string {
+// workspaceName returns the session's name in workspace.yaml, or "". The name is untrusted.
+func (f *format) workspaceName(in engine.In, at chat.Spot) string {
 	if len(at.More) == 0 {
 		return ""
 	}

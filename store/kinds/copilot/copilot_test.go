@@ -463,7 +463,7 @@ func seenIn(t *rapid.T, text, agent string, words map[string]bool) {
 	b, at := newBuild(&chat.Session{Spot: chat.Spot{Part: agent}, Head: -1}), int64(0)
 	for line := range strings.Lines(text) {
 		if v, err := chat.Parse([]byte(line)); err == nil {
-			b.add(&chat.Record[record]{Span: chat.Span{At: at, Len: int64(len(line))}, Is: recordOf(v)})
+			b.addEvent(&chat.Record[record]{Span: chat.Span{At: at, Len: int64(len(line))}, Is: recordOf(v)})
 		}
 		at += int64(len(line))
 	}
@@ -502,7 +502,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		b := newBuild(&chat.Session{Spot: chat.Spot{Part: agentOf(v)}, Head: -1})
 		for range 2 {
-			b.add(&chat.Record[record]{Is: recordOf(v)})
+			b.addEvent(&chat.Record[record]{Is: recordOf(v)})
 		}
 		m, ok := messageOf(v)
 		if text := m.AppendJSON(nil); !json.Valid(text) {

@@ -53,8 +53,8 @@ type record struct {
 	total *model.Counted
 }
 
-// decode keeps what is named here of an event.
-func decode(l *chat.Line) (r record, err error) {
+// decodeLine keeps what is named here of an event.
+func decodeLine(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err

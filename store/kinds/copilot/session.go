@@ -28,7 +28,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	s := &chat.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: file}
 	b := newBuild(s)
 	for i := range file.Records {
-		b.add(&file.Records[i])
+		b.addEvent(&file.Records[i])
 	}
 	if s.Head = b.last; s.Head >= 0 && b.total != nil {
 		s.Entries[s.Head].Facts.Count(*b.total)
@@ -39,7 +39,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	}
 	s.Within = b.crew.list
 	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, b.unknown)...)
-	s.Title = f.name(in, at)
+	s.Title = f.workspaceName(in, at)
 	if file.Size > 0 && !b.started {
 		s.Fault(FaultStart, model.Stops, "", "no event starts the session", "Copilot CLI does not resume it")
 	}
@@ -77,24 +77,24 @@ func newBuild(s *chat.Session) *build {
 	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, bare: -1, calls: map[string]int{}, answers: map[string]int{}, meta: &chat.Meta{}, unknown: map[string]int{}}
 }
 
-// add adds an event. It goes on from the one before it in the file, whatever it names: so Copilot
+// addEvent adds an event. It goes on from the one before it in the file, whatever it names: so Copilot
 // CLI reads them.
-func (b *build) add(r *chat.Record[record]) {
+func (b *build) addEvent(r *chat.Record[record]) {
 	s, is := b.session, &r.Is
 	if !isKnown(is.kind) {
 		b.unknown[is.kind]++
 	}
 	passed, own := isPassedOver(r), is.agent == s.Spot.Part
-	b.crew.add(is.agent, is.name)
+	b.crew.addAgent(is.agent, is.name)
 	switch at, known := b.node[is.parent]; {
 	case passed || is.parent == "":
 	case !known:
-		b.fault(r, model.Note, "the event that it names before it is missing")
+		b.addFault(r, model.Note, "the event that it names before it is missing")
 	case at != b.last && own && isMessage(is.kind):
-		b.fault(r, model.Odd, "the event names an earlier one before it: there are two branches, and the model is sent both")
+		b.addFault(r, model.Odd, "the event names an earlier one before it: there are two branches, and the model is sent both")
 	}
 	if is.kind == typeAgent {
-		b.agent(is)
+		b.noteAgent(is)
 	}
 	if !own {
 		if !passed {
@@ -130,7 +130,7 @@ func (b *build) add(r *chat.Record[record]) {
 		if at, there := b.aside[is.parent]; there && passed {
 			before = at
 		}
-		at := b.entry(r, before)
+		at := b.addEntry(r, before)
 		if passed {
 			b.aside[is.id] = at
 			return
@@ -153,12 +153,12 @@ func isMessage(kind string) bool {
 	return kind == typeUser || kind == typeAssistant || kind == typeTool
 }
 
-func (b *build) fault(r *chat.Record[record], severity model.Severity, meaning string) {
+func (b *build) addFault(r *chat.Record[record], severity model.Severity, meaning string) {
 	b.session.Fault(FaultChain, severity, fmt.Sprintf("line %d, byte %d", r.Number, r.At), meaning, "Copilot CLI goes on from the events in the order of the file")
 }
 
-// agent notes at the entry with the tool call that it started a sub-agent.
-func (b *build) agent(is *record) {
+// noteAgent notes at the entry with the tool call that it started a sub-agent.
+func (b *build) noteAgent(is *record) {
 	s := b.session
 	if is.agent == s.Spot.Part {
 		s.Title = is.name
@@ -171,9 +171,9 @@ func (b *build) agent(is *record) {
 	s.Entries[at].Starts(session + "/" + is.agent)
 }
 
-// entry adds the entry of an event, or the event to the entry that has the rest of its
+// addEntry adds the entry of an event, or the event to the entry that has the rest of its
 // message, and returns its position.
-func (b *build) entry(r *chat.Record[record], before int) int {
+func (b *build) addEntry(r *chat.Record[record], before int) int {
 	s, is := b.session, &r.Is
 	at, records := len(s.Entries), []chat.Span{r.Span}
 	if !r.Salvaged {

@@ -92,8 +92,8 @@ func bodyOf(data []byte) (b body, err error) {
 	return b, nil
 }
 
-// subject returns the first entity that executes no agent: the checkpoint is about it.
-func (b *body) subject() *entity {
+// findSubject returns the first entity that executes no agent: the checkpoint is about it.
+func (b *body) findSubject() *entity {
 	for i := range *b.Entities {
 		if e := &(*b.Entities)[i]; e.Executor == "" {
 			return e
@@ -102,9 +102,9 @@ func (b *body) subject() *entity {
 	return &entity{Type: "crew"}
 }
 
-// session returns the name of the run.
-func (b *body) session() string {
-	e := b.subject()
+// runName returns the name of the run.
+func (b *body) runName() string {
+	e := b.findSubject()
 	id := cmp.Or(e.Kickoff, e.State.ID, "run")
 	return conversation.OneLine(cmp.Or(e.Name, e.Role, e.Type, "crew")) + "-" + model.ShortID(id, 8)
 }
@@ -124,7 +124,7 @@ func (b *body) eventPrints() (list []uint64, last time.Time) {
 
 // countDone returns how many tasks or methods are done, and the last of them with its result.
 func (b *body) countDone() (n, of int, last, came string, failed bool) {
-	e := b.subject()
+	e := b.findSubject()
 	for i := range e.Tasks {
 		t := &e.Tasks[i]
 		if of++; t.Output == nil {
@@ -146,8 +146,8 @@ func (b *body) countDone() (n, of int, last, came string, failed bool) {
 // mostTitle bounds titles, in bytes.
 const mostTitle = 200
 
-// describe sets the title, the event and the marks of a checkpoint's header.
-func (b *body) describe(h *model.Header) {
+// describeRow sets the title, the event and the marks of a checkpoint's header.
+func (b *body) describeRow(h *model.Header) {
 	n, of, last, came, failed := b.countDone()
 	h.Event, h.EventName = model.SnapshotEventNamed, cmp.Or(strings.ReplaceAll(b.Trigger, "_", " "), "checkpoint")
 	h.TurnIndex = model.TurnUnknown
@@ -171,16 +171,16 @@ func (b *body) mismatchedPlace(parent, branch string) []string {
 	return []string{b.Parent, b.Branch}
 }
 
-// calls returns the calls that go on from the checkpoint at a location.
-func (b *body) calls(location string) []model.Resume {
+// resumeCalls returns the calls that go on from the checkpoint at a location.
+func (b *body) resumeCalls(location string) []model.Resume {
 	var h model.Header
-	b.describe(&h)
-	return calls(b.subject().Type, h.Event, location)
+	b.describeRow(&h)
+	return resumeCalls(b.findSubject().Type, h.Event, location)
 }
 
-// opening returns the first task of a run.
-func (b *body) opening() string {
-	e := b.subject()
+// firstTask returns the first task of a run.
+func (b *body) firstTask() string {
+	e := b.findSubject()
 	if len(e.Tasks) > 0 {
 		return conversation.PromptTitle(e.Tasks[0].Description)
 	}
@@ -197,9 +197,9 @@ func secondOf(id string) time.Time {
 	return at
 }
 
-// facts returns the other facts of a checkpoint.
-func (b *body) facts() (facts model.Facts) {
-	e := b.subject()
+// otherFacts returns the other facts of a checkpoint.
+func (b *body) otherFacts() (facts model.Facts) {
+	e := b.findSubject()
 	n, of, _, _, _ := b.countDone()
 	facts.Add("branch", b.Branch)
 	facts.Add("of", cmp.Or(e.Type, "unknown"))
@@ -234,7 +234,7 @@ func (b *body) usedTokens() (c model.Counted) {
 // ownModels returns the roles of agents whose model is an object of the program: crewAI keeps
 // its name alone.
 func (b *body) ownModels() (roles []string) {
-	for _, a := range b.subject().Agents {
+	for _, a := range b.findSubject().Agents {
 		if a.LLM.Type == "base" {
 			roles = append(roles, a.Role)
 		}

@@ -45,11 +45,11 @@ func copyOf(data []byte, o *own, parent, location string, at time.Time) (c again
 	random := uuid.New()
 	c.id, c.branch = at.Format(layout)+"_"+hex.EncodeToString(random[:4]), "hindcast-"+hex.EncodeToString(random[:4])
 	patch := jsontape.NewPatch(t)
-	patch.Put(0, "parent_id", quote(parent))
-	patch.Put(0, "branch", quote(c.branch))
+	patch.Put(0, "parent_id", quoteJSON(parent))
+	patch.Put(0, "branch", quoteJSON(c.branch))
 	if location != "" {
-		for n := range locations(t) {
-			patch.Set(n, quote(location))
+		for n := range locationNodes(t) {
+			patch.Set(n, quoteJSON(location))
 		}
 	}
 	c.data = patch.Bytes()
@@ -57,7 +57,7 @@ func copyOf(data []byte, o *own, parent, location string, at time.Time) (c again
 		c.hazards = append(c.hazards, fmt.Sprintf("the checkpoint names %q as its store; the copy names this one, so that a crew that is resumed writes here", o.Location))
 	}
 	if o.After != "" {
-		c.asks = append(c.asks, fmt.Sprintf("a flow that is resumed after a method finished hands its listeners None instead of the result of %s (crewAI 1.15.30): a listener that uses its argument fails", quote(o.After)))
+		c.asks = append(c.asks, fmt.Sprintf("a flow that is resumed after a method finished hands its listeners None instead of the result of %s (crewAI 1.15.30): a listener that uses its argument fails", quoteJSON(o.After)))
 	}
 	if len(o.Models) > 0 {
 		c.hazards = append(c.hazards, "the model of "+conversation.List(o.Models, conversation.OneLine)+" is an object of the program, and a checkpoint has its name alone: set agent.llm before kickoff()")
@@ -65,10 +65,10 @@ func copyOf(data []byte, o *own, parent, location string, at time.Time) (c again
 	return c, nil
 }
 
-func quote(text string) []byte { return jsontape.AppendQuoted(nil, text) }
+func quoteJSON(text string) []byte { return jsontape.AppendQuoted(nil, text) }
 
-// locations returns the nodes that name the store in which crewAI keeps the checkpoint.
-func locations(t *jsontape.Tape) func(yield func(jsontape.Node) bool) {
+// locationNodes returns the nodes that name the store in which crewAI keeps the checkpoint.
+func locationNodes(t *jsontape.Tape) func(yield func(jsontape.Node) bool) {
 	return func(yield func(jsontape.Node) bool) {
 		entities := t.Find(0, "entities")
 		if entities < 0 || t.Kind(entities) != jsontape.Array {

@@ -52,7 +52,7 @@ type own struct {
 
 // noteOwn returns the cached data of a document, for any kind of storage.
 func (b *body) noteOwn() own {
-	e := b.subject()
+	e := b.findSubject()
 	o := own{Type: e.Type, Models: b.ownModels(), Location: e.Checkpoint.Location}
 	if _, _, method, _, _ := b.countDone(); e.Type == "flow" && b.Trigger == "method_execution_finished" {
 		o.After = method
@@ -94,12 +94,12 @@ func (format) Decode(name string, data []byte) (d checkpoints.Decoded) {
 		o.Events = binary.LittleEndian.AppendUint64(o.Events, n)
 	}
 	o.Inside = b.mismatchedPlace(parent, path.Dir(name))
-	item := checkpoints.Item{Session: b.session(), Opening: b.opening()}
+	item := checkpoints.Item{Session: b.runName(), Opening: b.firstTask()}
 	item.Header = model.Header{ID: id, ParentID: parent, CreatedAt: secondOf(id), Size: int64(len(data))}
 	if last.After(item.CreatedAt) {
 		item.CreatedAt = last
 	}
-	b.describe(&item.Header)
+	b.describeRow(&item.Header)
 	if item.Own, err = json.Marshal(o); err != nil {
 		d.Flaw = err.Error()
 		return d
@@ -116,7 +116,7 @@ func (format) Arrange(items []checkpoints.Item) (head int) {
 		o := ownOf(&items[i])
 		rows[i] = row{items[i].ID, o.Recorded, o.decodePrints()}
 	}
-	for i, parent := range parents(rows) {
+	for i, parent := range parentsOf(rows) {
 		items[i].ParentID = parent
 	}
 	return len(items) - 1
@@ -131,7 +131,7 @@ func (format) Facts(data []byte, of *checkpoints.Item) model.Facts {
 	if err != nil {
 		return nil
 	}
-	facts := b.facts()
+	facts := b.otherFacts()
 	if o := ownOf(of); o.Recorded != of.ParentID {
 		facts.Add("parent", "by its events; crewAI wrote down "+cmp.Or(o.Recorded, "none"))
 	}
@@ -210,7 +210,7 @@ func (format) Loads(items []checkpoints.Item, head int) string {
 
 // Resume implements checkpoints.Format.
 func (format) Resume(dir string, of *checkpoints.Item) []model.Resume {
-	return calls(ownOf(of).Type, of.Event, filepath.Join(dir, filepath.FromSlash(of.File)))
+	return resumeCalls(ownOf(of).Type, of.Event, filepath.Join(dir, filepath.FromSlash(of.File)))
 }
 
 // way is how a program goes on from a checkpoint of something, and what happens then.
@@ -226,14 +226,14 @@ var ways = map[string]way{
 // over is the way from a checkpoint of a crew whose tasks are all done.
 var over = way{"Crew", "kickoff()", "runs no task, since all are done, and returns what they returned"}
 
-// calls returns the calls that go on from a checkpoint, the best one first. of is the type of its subject, and
+// resumeCalls returns the calls that go on from a checkpoint, the best one first. of is the type of its subject, and
 // at the event at which it was written.
-func calls(of string, at model.SnapshotEvent, location string) []model.Resume {
+func resumeCalls(of string, at model.SnapshotEvent, location string) []model.Resume {
 	w := cmp.Or(ways[of], ways["crew"])
 	if at == model.SnapshotEventTurnEnd {
 		w = over
 	}
-	config := "CheckpointConfig(restore_from=" + string(quote(location)) + ")"
+	config := "CheckpointConfig(restore_from=" + string(quoteJSON(location)) + ")"
 	return []model.Resume{
 		{Call: fmt.Sprintf("%s.from_checkpoint(%s).%s", w.class, config, w.verb), Then: w.then + ", on the same branch"},
 		{Call: fmt.Sprintf(`%s.fork(%s, branch="…").%s`, w.class, config, w.verb), Then: w.then + ", on a branch of its own"},

@@ -14,10 +14,10 @@ type row struct {
 	events []uint64
 }
 
-// parents returns the parent of each row, or "". This is the recorded parent, unless the events of another row
+// parentsOf returns the parent of each row, or "". This is the recorded parent, unless the events of another row
 // stand between. Of the rows whose events are a proper subset of the row's, the one with the most events is
 // then the parent. A copy of a checkpoint has the same events as its original.
-func parents(rows []row) []string {
+func parentsOf(rows []row) []string {
 	at := make(map[string]*row, len(rows))
 	bySize := make([]*row, len(rows))
 	for i := range rows {

@@ -24,7 +24,7 @@ func TestParents(t *testing.T) {
 		"a parent that came later": {[]row{{"a", "b", []uint64{1}}, {"b", "", []uint64{1, 2}}}, []string{"b", "a"}},
 		"itself":                   {[]row{{"a", "a", []uint64{1}}}, []string{"a"}},
 	} {
-		if got := parents(c.rows); !slices.Equal(got, c.want) {
+		if got := parentsOf(c.rows); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestParents_racedLine(t *testing.T) {
 				want[i] = rows[i-1].id
 			}
 		}
-		if got := parents(rows); !slices.Equal(got, want) {
+		if got := parentsOf(rows); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 	})

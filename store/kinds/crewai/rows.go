@@ -17,7 +17,7 @@ import (
 const subject = `(SELECT CASE coalesce(json_extract(data, '$.entities[0].executor_type'), '') WHEN '' THEN '$.entities[0]'
 	ELSE (SELECT fullkey FROM json_each(data, '$.entities') WHERE coalesce(json_extract(value, '$.executor_type'), '') = '' LIMIT 1) END AS at)`
 
-// run names the run that a row is of, as body.session does; jsonb is read as crewAI reads it.
+// run names the run that a row is of, as body.runName does; jsonb is read as crewAI reads it.
 const run = `iif(json_valid(data, 9),
 	(SELECT coalesce(nullif(json_extract(data, at || '.name'), ''), nullif(json_extract(data, at || '.role'), ''), json_extract(data, at || '.entity_type'), 'crew')
 	|| '-' || substr(coalesce(json_extract(data, at || '.checkpoint_kickoff_event_id'), json_extract(data, at || '.checkpoint_state.id'), 'run'), 1, 8) FROM ` + subject + `),
@@ -75,8 +75,8 @@ func readAll(ctx context.Context, t rows.Tx, at rows.Place) (list []logged, err 
 			if one.events = prints; last.After(h.CreatedAt) {
 				h.CreatedAt = last
 			}
-			b.describe(h)
-			one.opening, one.inside = b.opening(), b.mismatchedPlace(one.recorded, branch)
+			b.describeRow(h)
+			one.opening, one.inside = b.firstTask(), b.mismatchedPlace(one.recorded, branch)
 		}
 		h.TurnIndex, h.Index = 0, len(list) // a kickoff is one turn
 		list = append(list, one)
@@ -86,7 +86,7 @@ func readAll(ctx context.Context, t rows.Tx, at rows.Place) (list []logged, err 
 	for i := range list {
 		lineage[i] = list[i].row
 	}
-	for i, parent := range parents(lineage) {
+	for i, parent := range parentsOf(lineage) {
 		list[i].header.ParentID = parent
 	}
 	return list, err
@@ -125,8 +125,8 @@ func (table) Faults(ctx context.Context, t rows.Tx, at rows.Place) ([]model.Faul
 	return faults.All(), err
 }
 
-// read returns a row's document. The error is model.ErrNoSnapshot if the row does not exist.
-func read(ctx context.Context, t rows.Tx, at rows.Place, id string) (data []byte, parent string, err error) {
+// readRow returns a row's document. The error is model.ErrNoSnapshot if the row does not exist.
+func readRow(ctx context.Context, t rows.Tx, at rows.Place, id string) (data []byte, parent string, err error) {
 	found, err := t.First(ctx, []any{&data, &parent}, "SELECT "+document+", ifnull(parent_id, '') FROM checkpoints WHERE "+run+" = ? AND id = ?", append(append([]any(nil), at.Key...), id)...)
 	if err != nil || !found {
 		return nil, "", cmp.Or(err, model.ErrNoSnapshot)
@@ -136,7 +136,7 @@ func read(ctx context.Context, t rows.Tx, at rows.Place, id string) (data []byte
 
 // State implements rows.Format.
 func (table) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	data, _, err := read(ctx, t, at, id)
+	data, _, err := readRow(ctx, t, at, id)
 	if err == nil && data == nil {
 		data = []byte("null")
 	}
@@ -170,7 +170,7 @@ func (table) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, 
 
 // About implements rows.Format.
 func (f table) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	data, recorded, err := read(ctx, t, at, id)
+	data, recorded, err := readRow(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
@@ -178,9 +178,9 @@ func (f table) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	if err != nil {
 		return about, nil // the log tells of it
 	}
-	about.Facts = b.facts()
+	about.Facts = b.otherFacts()
 	about.Facts.Add("recorded parent", recorded)
-	about.Resume = b.calls(f.path + "#" + id)
+	about.Resume = b.resumeCalls(f.path + "#" + id)
 	return about, nil
 }
 
@@ -191,7 +191,7 @@ func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change
 	if before.Rows[at].Head {
 		return m, nil
 	}
-	data, _, err := read(ctx, t, before.Place, change.Ref.ID)
+	data, _, err := readRow(ctx, t, before.Place, change.Ref.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -235,13 +235,13 @@ func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change
 // Next implements rows.Mover.
 func (f table) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.Move) (next planning.Next, err error) {
 	newest := after.Rows[len(after.Rows)-1].ID
-	data, _, err := read(ctx, t, after.Place, newest)
+	data, _, err := readRow(ctx, t, after.Place, newest)
 	if err != nil {
 		return next, err
 	}
 	next.Loads = loads(newest)
 	if b, err := bodyOf(data); err == nil { // the log tells of one that is damaged
-		next.Calls = b.calls(f.path + "#" + newest)
+		next.Calls = b.resumeCalls(f.path + "#" + newest)
 	}
 	return next, nil
 }

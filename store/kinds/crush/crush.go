@@ -86,21 +86,21 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []chat.Spot, err error) {
 	parents, at := map[string]string{}, map[string]int{}
 	err = t.Records(ctx, func(r map[string]any) error {
-		id := text(r["id"])
-		parents[id] = text(r["parent_session_id"])
+		id := textOf(r["id"])
+		parents[id] = textOf(r["parent_session_id"])
 		at[id] = len(list)
-		list = append(list, chat.Spot{File: file, Part: id, Project: f.project(), At: timeOf(cmp.Or(number(r["updated_at"]), number(r["created_at"])))})
+		list = append(list, chat.Spot{File: file, Part: id, Project: f.projectDir(), At: timeOf(cmp.Or(numberOf(r["updated_at"]), numberOf(r["created_at"])))})
 		return nil
 	}, "SELECT * FROM sessions ORDER BY created_at, rowid")
 	if err != nil {
 		return nil, err
 	}
 	err = t.Records(ctx, func(r map[string]any) error {
-		id := text(r["session_id"])
+		id := textOf(r["session_id"])
 		if _, known := at[id]; !known {
-			at[id], list = len(list), append(list, chat.Spot{File: file, Part: id, Project: f.project(), At: timeOf(number(r["last"]))})
+			at[id], list = len(list), append(list, chat.Spot{File: file, Part: id, Project: f.projectDir(), At: timeOf(numberOf(r["last"]))})
 		}
-		list[at[id]].Size = number(r["size"])
+		list[at[id]].Size = numberOf(r["size"])
 		return nil
 	}, "SELECT session_id, sum(octet_length(parts)) AS size, max(created_at) AS last FROM messages GROUP BY session_id")
 	list = slices.DeleteFunc(list, func(at chat.Spot) bool { return at.Size == 0 || at.Part == "" }) // no message yet
@@ -111,8 +111,8 @@ func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (li
 	return list, err
 }
 
-// project returns the folder that the sessions are about: the one around ".crush".
-func (f *format) project() string {
+// projectDir returns the folder that the sessions are about: the one around ".crush".
+func (f *format) projectDir() string {
 	dir, err := filepath.Abs(f.Dir)
 	if err != nil || filepath.Base(dir) != ".crush" {
 		return ""
@@ -123,13 +123,13 @@ func (f *format) project() string {
 // Spot implements chat.Format.
 func (f *format) Spot(name string) chat.Spot {
 	file, part, _ := strings.Cut(name, "#")
-	return chat.Spot{File: file, Part: part, ID: part, Project: f.project()}
+	return chat.Spot{File: file, Part: part, ID: part, Project: f.projectDir()}
 }
 
-func text(v any) string { s, _ := v.(string); return s }
+func textOf(v any) string { s, _ := v.(string); return s }
 
-// number returns a number, in whatever type a row has it; 0 for anything else.
-func number(v any) int64 {
+// numberOf returns a number, in whatever type a row has it; 0 for anything else.
+func numberOf(v any) int64 {
 	if n, is := v.(float64); is {
 		return int64(n)
 	}
@@ -150,13 +150,13 @@ func timeOf(n int64) time.Time {
 
 // titleOf returns the title of a session, "" for a placeholder.
 func titleOf(r map[string]any) string {
-	return chat.StoredTitle(text(r["title"]), "New Session", "Untitled Session", "New Agent Session")
+	return chat.StoredTitle(textOf(r["title"]), "New Session", "Untitled Session", "New Agent Session")
 }
 
 // Glance implements chat.Format.
 func (f *format) Glance(_ engine.In, at chat.Spot) (g chat.Glance, err error) {
 	ctx := context.Background() // it is one row
-	g.Project = f.project()
+	g.Project = f.projectDir()
 	return g, f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
 		return t.Records(ctx, func(r map[string]any) error {
 			g.Title = titleOf(r)
@@ -168,9 +168,9 @@ func (f *format) Glance(_ engine.In, at chat.Spot) (g chat.Glance, err error) {
 // Read implements chat.Format.
 func (f *format) Read(ctx context.Context, _ engine.In, at chat.Spot) (s *chat.Session, err error) {
 	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
-		b := build{session: &chat.Session{Spot: at, Head: -1, Project: f.project()}, unknown: map[string]int{}}
+		b := build{session: &chat.Session{Spot: at, Head: -1, Project: f.projectDir()}, unknown: map[string]int{}}
 		s = b.session
-		return b.read(ctx, t)
+		return b.readRows(ctx, t)
 	})
 	return s, err
 }
@@ -184,16 +184,16 @@ type build struct {
 	meta     *chat.Meta
 }
 
-func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
+func (b *build) readRows(ctx context.Context, t *sqlitefile.Tx) error {
 	s := b.session
 	id := path.Base(s.Spot.Part)
 	if err := t.Records(ctx, func(r map[string]any) error { b.row = r; return nil }, "SELECT * FROM sessions WHERE id = ?", id); err != nil {
 		return err
 	}
-	if err := b.child(ctx, t, id); err != nil {
+	if err := b.noteChildren(ctx, t, id); err != nil {
 		return err
 	}
-	err := eachMessage(ctx, t, id, b.add)
+	err := eachMessage(ctx, t, id, b.addMessage)
 	if err != nil {
 		return err
 	}
@@ -204,10 +204,10 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 		b.session.Fault(FaultStray, model.Loses, id, "the session has no row, and was found by its messages", "crush does not list it")
 	}
 	s.Title, s.Head = titleOf(b.row), len(s.Entries)-1
-	if at := timeOf(number(b.row["updated_at"])); !at.IsZero() {
+	if at := timeOf(numberOf(b.row["updated_at"])); !at.IsZero() {
 		s.Spot.At = at
 	}
-	if summary := text(b.row["summary_message_id"]); summary != "" {
+	if summary := textOf(b.row["summary_message_id"]); summary != "" {
 		last := s.At(summary)
 		if last < 0 {
 			b.session.Fault(FaultSummary, model.Loses, summary, "the summary that the session begins with is not there", "crush sends the whole conversation")
@@ -219,27 +219,27 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 		}
 	}
 	s.Faults = append(s.Faults, chat.UnknownFaults(s.Spot.File, b.unknown)...)
-	return b.totals(ctx, t, id)
+	return b.addTotals(ctx, t, id)
 }
 
-// child notes the sessions that name this one as their parent.
-func (b *build) child(ctx context.Context, t *sqlitefile.Tx, id string) error {
+// noteChildren notes the sessions that name this one as their parent.
+func (b *build) noteChildren(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	has, err := t.Columns(ctx, "sessions")
 	if err != nil || !has["parent_session_id"] {
 		return err
 	}
 	b.children = map[string]bool{}
 	return t.Records(ctx, func(r map[string]any) error {
-		b.children[text(r["id"])] = true
+		b.children[textOf(r["id"])] = true
 		return nil
 	}, "SELECT id FROM sessions WHERE parent_session_id = ?", id)
 }
 
-// add adds the entry of a message.
-func (b *build) add(r map[string]any) {
+// addMessage adds the entry of a message.
+func (b *build) addMessage(r map[string]any) {
 	s := b.session
 	m, parts := messageOf(r)
-	e := chat.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Summarise(), Version: chat.Sum(m.Raw), Meta: b.metaFor(m.Model), Own: number(r["is_summary_message"]) != 0}
+	e := chat.Entry{ID: textOf(r["id"]), At: timeOf(cmp.Or(numberOf(r["finished_at"]), numberOf(r["created_at"]))), Said: m.Summarise(), Version: chat.Sum(m.Raw), Meta: b.metaFor(m.Model), Own: numberOf(r["is_summary_message"]) != 0}
 	if n := len(s.Entries); n > 0 {
 		e.Parent = s.Entries[n-1].ID
 	}
@@ -270,7 +270,7 @@ func (b *build) add(r map[string]any) {
 			b.unknown[kind]++
 		}
 	}
-	if provider := text(r["provider"]); provider != "" {
+	if provider := textOf(r["provider"]); provider != "" {
 		e.Facts.Add("provider", provider)
 	}
 	s.Entries = append(s.Entries, e)
@@ -300,12 +300,12 @@ func eachMessage(ctx context.Context, t *sqlitefile.Tx, session string, do func(
 
 // messageOf returns the message of a row, and its parts.
 func messageOf(r map[string]any) (m chat.Message, parts chat.Value) {
-	m.Raw = [][]byte{record(r)}
+	m.Raw = [][]byte{rowJSON(r)}
 	if tape, err := jsontape.Parse(m.Raw[0]); err == nil {
 		parts = chat.ValueOf(tape).Get("parts")
 	}
-	m.Role, m.Model = chat.Assistant, text(r["model"])
-	switch text(r["role"]) {
+	m.Role, m.Model = chat.Assistant, textOf(r["model"])
+	switch textOf(r["role"]) {
 	case "user":
 		m.Role = chat.User
 	case "tool":
@@ -321,9 +321,9 @@ func messageOf(r map[string]any) (m chat.Message, parts chat.Value) {
 	return m, parts
 }
 
-// record returns a row as JSON, with its parts as they stand where they are JSON.
-func record(row map[string]any) []byte {
-	parts := []byte(text(row["parts"]))
+// rowJSON returns a row as JSON, with its parts as they stand where they are JSON.
+func rowJSON(row map[string]any) []byte {
+	parts := []byte(textOf(row["parts"]))
 	stands := jsontape.Valid(parts)
 	if stands && bytes.IndexByte(parts, '\n') >= 0 {
 		parts = jsontape.AppendCompact(nil, parts)
@@ -370,28 +370,28 @@ func blockOf(p chat.Value) (chat.Block, bool) {
 	return chat.Block{Kind: conversation.Unknown, Body: p.Raw()}, true
 }
 
-// totals adds crush's counts for the session to the head, and to each message the files written before the
+// addTotals adds crush's counts for the session to the head, and to each message the files written before the
 // next one. Dollars add up. Tokens count the last request only, from which crush computes how full the context
 // is.
-func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
+func (b *build) addTotals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	s := b.session
 	if s.Head < 0 {
 		return nil
 	}
 	cost, _ := b.row["cost"].(float64)
-	s.Entries[s.Head].Facts.Count(model.Counted{Context: float64(number(b.row["prompt_tokens"]) + number(b.row["completion_tokens"])), Dollars: cost})
+	s.Entries[s.Head].Facts.Count(model.Counted{Context: float64(numberOf(b.row["prompt_tokens"]) + numberOf(b.row["completion_tokens"])), Dollars: cost})
 	has, err := t.Columns(ctx, "files")
 	if err != nil || !has["path"] || !has["version"] || !has["content"] || !has["session_id"] || !has["created_at"] {
 		return err
 	}
 	return t.Records(ctx, func(r map[string]any) error {
-		written := timeOf(number(r["created_at"]))
+		written := timeOf(numberOf(r["created_at"]))
 		at := slices.IndexFunc(s.Entries, func(e chat.Entry) bool { return e.At.After(written) })
 		if at < 0 {
 			at = len(s.Entries)
 		}
-		if name := text(r["path"]); name != "" {
-			s.Entries[max(at-1, 0)].Facts.Add("file", fmt.Sprintf("%s version %v, %s", name, r["version"], model.Count(int(number(r["size"])), "byte")))
+		if name := textOf(r["path"]); name != "" {
+			s.Entries[max(at-1, 0)].Facts.Add("file", fmt.Sprintf("%s version %v, %s", name, r["version"], model.Count(int(numberOf(r["size"])), "byte")))
 		}
 		return nil
 	}, "SELECT path, version, octet_length(content) AS size, created_at FROM files WHERE session_id = ? ORDER BY created_at, rowid", id)
@@ -451,7 +451,7 @@ func (f *format) ReadCarried(ctx context.Context, _ engine.In, s *chat.Session) 
 			_, parts := messageOf(r)
 			for p := range parts.Each() {
 				if kind := p.Get("type").Text(); kind != "finish" {
-					if c, says := chat.CarriedOf(s.Spot.File, text(r["id"]), kind, p); says {
+					if c, says := chat.CarriedOf(s.Spot.File, textOf(r["id"]), kind, p); says {
 						list = append(list, c)
 					}
 				}

@@ -69,8 +69,8 @@ type sessionTree struct {
 	astray []string
 }
 
-// fold replays a log into a tree.
-func fold(file *chat.File[record]) *sessionTree {
+// foldLog replays a log into a tree.
+func foldLog(file *chat.File[record]) *sessionTree {
 	t := &sessionTree{place: map[string]int{}, unknown: map[string]int{}}
 	aside := -1 // the last entry, which may be of a damaged line
 	for i := range file.Records {
@@ -88,20 +88,20 @@ func fold(file *chat.File[record]) *sessionTree {
 		switch is.op {
 		case opPut:
 			for k := range is.messages {
-				t.put(&is.messages[k])
+				t.putMessage(&is.messages[k])
 			}
 		case opSet:
-			t.set(is.messages)
+			t.setMessages(is.messages)
 		case opRewind:
 			at, known := t.place[is.rewind]
 			if !known {
 				t.astray = append(t.astray, fmt.Sprintf("line %d, byte %d", r.Number, r.At))
 			}
-			t.cut(at)
+			t.cutFrom(at)
 		case opUnknown:
 			t.unknown["line"]++
 		}
-		aside = t.head()
+		aside = t.headNode()
 	}
 	return t
 }
@@ -114,10 +114,10 @@ func (t *sessionTree) passedOver(r *record, at int) int {
 	}
 	for k := range r.messages {
 		m := &r.messages[k]
-		n := t.find(at, m, nil)
+		n := t.findSame(at, m, nil)
 		if n < 0 {
-			n = t.add(at, m)
-			t.merge(n, m)
+			n = t.addEntry(at, m)
+			t.mergeRecord(n, m)
 			t.nodes[n].gone = chat.PassedOver
 		}
 		at = n
@@ -125,37 +125,37 @@ func (t *sessionTree) passedOver(r *record, at int) int {
 	return at
 }
 
-// head returns the node of the list's last message, or -1.
-func (t *sessionTree) head() int {
+// headNode returns the node of the list's last message, or -1.
+func (t *sessionTree) headNode() int {
 	if len(t.list) == 0 {
 		return -1
 	}
 	return t.list[len(t.list)-1].node
 }
 
-// resumable reports whether Gemini CLI keeps the session.
-func (t *sessionTree) resumable() bool {
+// isResumable reports whether Gemini CLI keeps the session.
+func (t *sessionTree) isResumable() bool {
 	return slices.ContainsFunc(t.list, func(h held) bool {
 		return slices.ContainsFunc(t.nodes[h.node].is, func(m *message) bool { return m.resumable })
 	})
 }
 
-// put appends a message, or puts it in the place of one of its id.
-func (t *sessionTree) put(m *message) {
+// putMessage appends a message, or puts it in the place of one of its id.
+func (t *sessionTree) putMessage(m *message) {
 	if m.at.After(t.now) {
 		t.now = m.at
 	}
 	if at, there := t.place[m.id]; there {
-		t.merge(t.list[at].node, m)
+		t.mergeRecord(t.list[at].node, m)
 		return
 	}
-	head := t.head()
+	head := t.headNode()
 	n := t.firstOf(t.childrenOf(head), func(n int) bool { // one that comes back
 		was := t.nodes[n].is
 		return was[len(was)-1].id == m.id && was[len(was)-1].like == m.like
 	})
 	if n < 0 {
-		n = t.add(head, m)
+		n = t.addEntry(head, m)
 	}
 	t.appendHeld(m, n)
 }
@@ -178,9 +178,9 @@ func (t *sessionTree) firstOf(list []int, is func(n int) bool) int {
 	return -1
 }
 
-// set takes a list of messages in place of the one that is there.
-func (t *sessionTree) set(messages []message) {
-	was, before := t.list, t.head()
+// setMessages takes a list of messages in place of the one that is there.
+func (t *sessionTree) setMessages(messages []message) {
+	was, before := t.list, t.headNode()
 	held := make(map[int]bool, len(was))
 	for _, h := range was {
 		held[h.node] = true
@@ -190,44 +190,44 @@ func (t *sessionTree) set(messages []message) {
 	for i := range messages {
 		m := &messages[i]
 		if p, there := t.place[m.id]; there {
-			t.merge(t.list[p].node, m)
+			t.mergeRecord(t.list[p].node, m)
 			continue
 		}
-		n := t.find(at, m, held)
+		n := t.findSame(at, m, held)
 		if n < 0 && at >= 0 && t.isAnswer(at, m) {
 			n = at
 			t.again += len(m.said.Results)
 		}
 		if n < 0 {
-			n = t.add(at, m)
+			n = t.addEntry(at, m)
 		}
 		t.appendHeld(m, n)
 		at = n
 	}
 	if at < 0 {
-		t.leave(was)
+		t.noteLeft(was)
 	}
 	for n := before; n >= 0; n = t.nodes[n].parent {
 		if n == at { // the end of the list was cut off
-			t.leave(was)
+			t.noteLeft(was)
 		}
 	}
 }
 
-// cut removes the messages from a position on.
-func (t *sessionTree) cut(from int) {
+// cutFrom removes the messages from a position on.
+func (t *sessionTree) cutFrom(from int) {
 	removed := t.list[from:]
 	t.list = t.list[:from:from]
 	for _, h := range removed {
 		delete(t.place, h.id)
 	}
-	t.leave(removed)
+	t.noteLeft(removed)
 }
 
-// leave notes why messages are off the path, as long as they are.
-func (t *sessionTree) leave(removed []held) {
-	why := &model.Reason{Kind: model.ReasonRewind, At: t.now, TargetIndex: max(t.head(), 0)}
-	if head := t.head(); head >= 0 {
+// noteLeft notes why messages are off the path, as long as they are.
+func (t *sessionTree) noteLeft(removed []held) {
+	why := &model.Reason{Kind: model.ReasonRewind, At: t.now, TargetIndex: max(t.headNode(), 0)}
+	if head := t.headNode(); head >= 0 {
 		why.TargetID = t.nodes[head].id
 	}
 	for _, h := range removed {
@@ -237,15 +237,15 @@ func (t *sessionTree) leave(removed []held) {
 
 // appendHeld appends a message to the list as an entry.
 func (t *sessionTree) appendHeld(m *message, n int) {
-	t.merge(n, m)
+	t.mergeRecord(n, m)
 	t.nodes[n].gone = nil
 	t.had = t.had || m.resumable
 	t.place[m.id] = len(t.list)
 	t.list = append(t.list, held{m.id, n})
 }
 
-// add adds an entry, whose id is its own.
-func (t *sessionTree) add(parent int, m *message) int {
+// addEntry adds an entry, whose id is its own.
+func (t *sessionTree) addEntry(parent int, m *message) int {
 	n := len(t.nodes)
 	t.nodes = append(t.nodes, node{id: t.ids.Take(cmp.Or(m.id, "message")), parent: parent, at: m.at})
 	if parent < 0 {
@@ -264,10 +264,10 @@ func (t *sessionTree) childrenOf(n int) []int {
 	return t.nodes[n].children
 }
 
-// find returns the node behind after that says the same as a message, or -1. Messages that are not sent may
+// findSame returns the node behind after that says the same as a message, or -1. Messages that are not sent may
 // stand in between, in either list. Among several nodes it prefers the node with the message's id, else one
 // that was in the list: a session goes on with its list, and never with messages that a rewind removed.
-func (t *sessionTree) find(after int, m *message, held map[int]bool) int {
+func (t *sessionTree) findSame(after int, m *message, held map[int]bool) int {
 	const says, holds, same = 1, 2, 3
 	best, rank := -1, 0
 	look := func(n int) bool {
@@ -286,16 +286,16 @@ func (t *sessionTree) find(after int, m *message, held map[int]bool) int {
 		}
 		return rank == same
 	}
-	t.search(t.childrenOf(after), look)
+	t.searchNodes(t.childrenOf(after), look)
 	for ; rank < same && after >= 0 && t.isSilent(after) && t.looks < mostLooks; after = t.nodes[after].parent {
-		t.search(t.childrenOf(t.nodes[after].parent), look)
+		t.searchNodes(t.childrenOf(t.nodes[after].parent), look)
 	}
 	return best
 }
 
-// search calls is on the nodes of a list, and on the nodes behind messages that are not sent, until it returns
+// searchNodes calls is on the nodes of a list, and on the nodes behind messages that are not sent, until it returns
 // true.
-func (t *sessionTree) search(list []int, is func(n int) bool) {
+func (t *sessionTree) searchNodes(list []int, is func(n int) bool) {
 	for len(list) > 0 {
 		var behind []int // what is not sent
 		if t.firstOf(list, func(n int) bool {
@@ -321,8 +321,8 @@ func (t *sessionTree) isAnswer(n int, m *message) bool {
 // newest are kept.
 const mostTold = 500
 
-// merge keeps a record of an entry if it tells more than those that are kept.
-func (t *sessionTree) merge(n int, m *message) {
+// mergeRecord keeps a record of an entry if it tells more than those that are kept.
+func (t *sessionTree) mergeRecord(n int, m *message) {
 	one := &t.nodes[n]
 	if slices.ContainsFunc(one.is, func(was *message) bool { return was.coversMessage(m) }) {
 		return
@@ -366,8 +366,8 @@ func (m *message) hasResults(results []chat.Result) bool {
 	return true
 }
 
-// entries returns the entries of the tree.
-func (t *sessionTree) entries(at chat.Spot, dir string) []chat.Entry {
+// buildEntries returns the entries of the tree.
+func (t *sessionTree) buildEntries(at chat.Spot, dir string) []chat.Entry {
 	metas := map[string]*chat.Meta{}
 	list := make([]chat.Entry, len(t.nodes))
 	for i := range t.nodes {

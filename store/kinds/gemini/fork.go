@@ -23,7 +23,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	refuse := func(why string) (*chat.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
 	}
-	header, ok := f.header(s)
+	header, ok := f.headerSpan(s)
 	if !ok {
 		return refuse("no line of the file has the ids of a session and of its project: Gemini CLI would not list the new one")
 	}
@@ -72,8 +72,8 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	return made, nil
 }
 
-// header returns where a line has the ids of the session and of its project.
-func (f *format) header(s *chat.Session) (chat.Span, bool) {
+// headerSpan returns where a line has the ids of the session and of its project.
+func (f *format) headerSpan(s *chat.Session) (chat.Span, bool) {
 	for _, r := range s.Own.(*chat.File[record]).Records {
 		if r.Is.meta.isListed() {
 			return r.Span, true

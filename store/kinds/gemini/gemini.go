@@ -41,7 +41,7 @@ var agent = &chat.Agent{
 	Noun:  "a session of Gemini CLI", Traces: []string{`"projectHash"`, `"type":"gemini"`, `"type": "gemini"`},
 	Signs: func(at chat.Spot, head []byte) chat.Sign { return signOf(at.File, head) },
 	Format: func(string) chat.Format {
-		return &format{chat.Lines[record]{Decode: decode, Members: []string{"id", "timestamp", "type"}}}
+		return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"id", "timestamp", "type"}}}
 	},
 	Levels: []watch.Level{{}, {Name: chats}, {}},
 	Places: func(around store.Surroundings) []string {
@@ -137,22 +137,22 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 		return nil, err
 	}
 	slices.Sort(projects)
-	list = f.chats(in, ".", projects)
+	list = f.sessionsIn(in, ".", projects)
 	for _, name := range projects {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if names, err := in.List(tree.Join(name, chats)); err == nil { // no file, and none without chats
 			slices.Sort(names)
-			list = append(list, f.chats(in, tree.Join(name, chats), names)...)
+			list = append(list, f.sessionsIn(in, tree.Join(name, chats), names)...)
 		}
 	}
 	return list, nil
 }
 
-// chats returns the sessions of one folder, each with the sessions that have the same short id. It reads the
+// sessionsIn returns the sessions of one folder, each with the sessions that have the same short id. It reads the
 // beginning of a file that Gemini CLI did not name.
-func (f *format) chats(in engine.In, dir string, names []string) (list []chat.Spot) {
+func (f *format) sessionsIn(in engine.In, dir string, names []string) (list []chat.Spot) {
 	same, agents := map[string][]string{}, []chat.Spot(nil)
 	for _, name := range names {
 		file := tree.Join(dir, name)
@@ -251,8 +251,8 @@ func (f *format) ID(in engine.In, at chat.Spot) string {
 	return beginningOf(in, at.File).id
 }
 
-// project returns the folder that a session is about, "" where no file tells.
-func project(in engine.In, file string) string {
+// projectDir returns the folder that a session is about, "" where no file tells.
+func projectDir(in engine.In, file string) string {
 	const longest = 4 << 10
 	text, err := tree.Head(in.Tree, tree.Join(projectOf(file), rootFile), longest)
 	if err != nil {
@@ -263,7 +263,7 @@ func project(in engine.In, file string) string {
 
 // Glance implements chat.Format.
 func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
-	g.Project = project(in, at.File)
+	g.Project = projectDir(in, at.File)
 	head, err := tree.Head(in.Tree, at.File, mostGlanced)
 	if err != nil {
 		return g, err
@@ -301,8 +301,8 @@ func isDocument(file string, head []byte) bool {
 	return more && !whole && !strings.HasSuffix(file, ".jsonl") && namesSession(chat.ParseHead(head))
 }
 
-// load reads a file.
-func (f *format) load(ctx context.Context, in engine.In, file string) (*chat.File[record], error) {
+// loadFile reads a file.
+func (f *format) loadFile(ctx context.Context, in engine.In, file string) (*chat.File[record], error) {
 	if beginningOf(in, file).document {
 		return f.lines.ReadWhole(in, file)
 	}
@@ -325,13 +325,13 @@ const (
 
 // Read implements chat.Format.
 func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
-	file, err := f.load(ctx, in, at.File)
+	file, err := f.loadFile(ctx, in, at.File)
 	if err != nil {
 		return nil, err
 	}
-	t := fold(file)
-	s := &chat.Session{Spot: at, Head: t.head(), Title: t.meta.summary, Project: project(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
-	s.Entries = t.entries(at, s.Project)
+	t := foldLog(file)
+	s := &chat.Session{Spot: at, Head: t.headNode(), Title: t.meta.summary, Project: projectDir(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
+	s.Entries = t.buildEntries(at, s.Project)
 	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, t.unknown)...)
 	if t.again > 0 {
 		s.Fault(FaultTwice, model.Note, "", model.Count(t.again, "result")+" of tools in the log twice: with the call, and as words of the user", "Gemini CLI sends both to the model, since the session was resumed; Hindcast shows one")
@@ -341,7 +341,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	}
 	if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !t.meta.isListed() {
 		s.Fault(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", deletes)
-	} else if file.Size > 0 && !sub && !t.resumable() {
+	} else if file.Size > 0 && !sub && !t.isResumable() {
 		if !t.had {
 			s.Fault(FaultEmpty, model.Note, "", "the session has no message of the user or of the model", deletes)
 		} else {
@@ -367,7 +367,7 @@ func (f *format) sharedNameFaults(ctx context.Context, in engine.In, at chat.Spo
 		if look, err := in.Stamp(name); err != nil || look.Size > most {
 			continue
 		}
-		file, err := f.load(ctx, in, name)
+		file, err := f.loadFile(ctx, in, name)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -375,7 +375,7 @@ func (f *format) sharedNameFaults(ctx context.Context, in engine.In, at chat.Spo
 			continue // it went, or is a fault of its own
 		}
 		fault := model.Fault{Code: FaultShared, Severity: model.Odd, File: at.File, Meaning: "the name of " + name + " ends in the same 8 characters", Verdict: "where one of the files is deleted for its age, the other goes, too"}
-		if other := fold(file); !other.resumable() || !other.meta.isListed() {
+		if other := foldLog(file); !other.isResumable() || !other.meta.isListed() {
 			fault.Severity, fault.Copy = model.Loses, "head"
 			fault.Meaning += ", and nothing in that file is worth resuming"
 			fault.Verdict = "the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)"

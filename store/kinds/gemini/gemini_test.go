@@ -450,9 +450,9 @@ func seen(t *rapid.T, text string) []string {
 		}
 		at += int64(len(line))
 	}
-	folded := fold(file)
+	folded := foldLog(file)
 	taken, words := map[string]bool{}, map[string]bool{}
-	for i, e := range folded.entries(chat.Spot{}, "") {
+	for i, e := range folded.buildEntries(chat.Spot{}, "") {
 		if taken[e.ID] || len(e.Records) == 0 || folded.nodes[i].parent >= i {
 			t.Fatalf("%+v", e)
 		}
@@ -495,8 +495,8 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("the message is at %+v of %d", m.Span, len(line))
 			}
 		}
-		folded := fold(&chat.File[record]{Records: []chat.Record[record]{{Is: r}, {Is: r}}})
-		for _, e := range folded.entries(chat.Spot{}, "") {
+		folded := foldLog(&chat.File[record]{Records: []chat.Record[record]{{Is: r}, {Is: r}}})
+		for _, e := range folded.buildEntries(chat.Spot{}, "") {
 			at := e.Records[0]
 			one, err := chat.Parse(line[at.At : at.At+at.Len])
 			if err != nil {
@@ -547,7 +547,7 @@ func TestSessions_remembered(t *testing.T) {
 		t.Helper()
 		of := *agent
 		count := counting{new(format), new(atomic.Int64)}
-		count.lines.Decode = decode
+		count.lines.Decode = decodeLine
 		of.Format = func(string) chat.Format { return count }
 		s, err := of.Open(t.Context(), engine.SiteOf(filepath.Dir(filepath.Dir(dir))), files.NewCache(caches))
 		if err != nil {

@@ -68,8 +68,8 @@ type message struct {
 	thoughts          int
 }
 
-// decode keeps what is named here of a line.
-func decode(l *chat.Line) (r record, err error) {
+// decodeLine keeps what is named here of a line.
+func decodeLine(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err
@@ -87,12 +87,12 @@ func recordOf(v chat.Value, at int64) (r record) {
 	case v.Get("id").Kind() == jsontape.String:
 		r.op, r.messages = opPut, []message{glanceAt(v, at)}
 	case set.Kind() == jsontape.Object:
-		r.learn(set)
+		r.learnFrom(set)
 		if list := set.Get("messages"); list.Kind() == jsontape.Array {
 			r.op, r.messages = opSet, messagesOf(list, at)
 		}
 	case v.Get("sessionId").Kind() == jsontape.String:
-		r.learn(v)
+		r.learnFrom(v)
 		if list := v.Get("messages"); list.Kind() == jsontape.Array {
 			r.op, r.messages = opPut, messagesOf(list, at)
 		}
@@ -102,7 +102,7 @@ func recordOf(v chat.Value, at int64) (r record) {
 	return r
 }
 
-func (r *record) learn(v chat.Value) {
+func (r *record) learnFrom(v chat.Value) {
 	r.meta = meta{v.Get("sessionId").Text(), v.Get("summary").Words(), v.Get("projectHash").Kind() == jsontape.String}
 	r.at = v.Get("lastUpdated").Time()
 }
@@ -152,7 +152,7 @@ func glanceAt(v chat.Value, at int64) message {
 		is.empty = is.empty && len(b.Body) <= len(`""`)
 	}
 	is.text = text.Sum64()
-	is.judge(first)
+	is.judgeWords(first)
 	for _, c := range is.said.Calls {
 		text.Write([]byte("\x00call" + c.ID))
 	}
@@ -176,9 +176,9 @@ var (
 // What a message is that its role does not tell: its type, of the others.
 const eventContext, eventCommand = "context", chat.EventCommand
 
-// judge classifies a message by its first words: whether a resumed session contains it, and whether the
+// judgeWords classifies a message by its first words: whether a resumed session contains it, and whether the
 // session is kept for it.
-func (m *message) judge(first string) {
+func (m *message) judgeWords(first string) {
 	switch m.kind {
 	case "user":
 		m.silent = first == ""
@@ -217,7 +217,7 @@ func messageOf(v chat.Value) (m, results chat.Message) {
 		m.Role = chat.Other
 	}
 	converted := false // a resumed session has thoughts and calls among the parts
-	for part := range parts(v.Get("content")) {
+	for part := range contentParts(v.Get("content")) {
 		b := blockOf(part)
 		if b.Kind == conversation.Text && string(b.Body) == `""` {
 			continue
@@ -249,7 +249,7 @@ func messageOf(v chat.Value) (m, results chat.Message) {
 			continue
 		}
 		b := chat.Block{Kind: conversation.ToolResult, ID: id, Name: name, Body: result.Raw()}
-		for part := range parts(result) {
+		for part := range contentParts(result) {
 			if is := blockOf(part); is.Kind == conversation.ToolResult {
 				b.Body = is.Body
 				break
@@ -262,8 +262,8 @@ func messageOf(v chat.Value) (m, results chat.Message) {
 	return m, results
 }
 
-// parts returns the parts of a content: a list of them, or one alone.
-func parts(content chat.Value) func(yield func(chat.Value) bool) {
+// contentParts returns the parts of a content: a list of them, or one alone.
+func contentParts(content chat.Value) func(yield func(chat.Value) bool) {
 	if content.Kind() == jsontape.Array {
 		return content.Each()
 	}

@@ -40,22 +40,22 @@ func checkState(state []byte) error {
 		return err
 	}
 	c := checker{tape}
-	if !c.is(0, jsontape.Object) {
+	if !c.isKind(0, jsontape.Object) {
 		return &PlaceError{"", "has to be an object"}
 	}
 	var list []error
-	for m := range c.in(0) {
+	for m := range c.valuesIn(0) {
 		switch key := tape.Key(m); {
 		case tape.IsShadowed(m):
-			list = append(list, c.wrong(m, "is there twice"))
+			list = append(list, c.wrongError(m, "is there twice"))
 		case !stateMembers[key]:
-			list = append(list, c.wrong(m, "is no member of a state: there are custom, messages and artifacts"))
+			list = append(list, c.wrongError(m, "is no member of a state: there are custom, messages and artifacts"))
 		case key == "messages":
-			list = append(list, c.messages(m))
+			list = append(list, c.checkMessages(m))
 		case key == "artifacts":
-			list = append(list, c.artifacts(m))
-		case key == "sessionId" && !c.is(m, jsontape.String):
-			list = append(list, c.wrong(m, "has to be a string"))
+			list = append(list, c.checkArtifacts(m))
+		case key == "sessionId" && !c.isKind(m, jsontape.String):
+			list = append(list, c.wrongError(m, "has to be a string"))
 		}
 	}
 	for _, err := range list {
@@ -68,75 +68,75 @@ func checkState(state []byte) error {
 
 type checker struct{ tape *jsontape.Tape }
 
-func (c checker) is(n jsontape.Node, kind jsontape.Kind) bool { return c.tape.Kind(n) == kind }
+func (c checker) isKind(n jsontape.Node, kind jsontape.Kind) bool { return c.tape.Kind(n) == kind }
 
-// in returns the values in an object or a list.
-func (c checker) in(n jsontape.Node) iter.Seq[jsontape.Node] {
+// valuesIn returns the values in an object or a list.
+func (c checker) valuesIn(n jsontape.Node) iter.Seq[jsontape.Node] {
 	return func(yield func(jsontape.Node) bool) {
 		for m := c.tape.First(n); m != jsontape.None && yield(m); m = c.tape.Next(m) {
 		}
 	}
 }
 
-func (c checker) wrong(n jsontape.Node, problem string) error {
+func (c checker) wrongError(n jsontape.Node, problem string) error {
 	return &PlaceError{c.tape.Pointer(n), problem}
 }
 
-func (c checker) messages(list jsontape.Node) error {
-	if !c.is(list, jsontape.Array) {
-		return c.wrong(list, "has to be a list of messages")
+func (c checker) checkMessages(list jsontape.Node) error {
+	if !c.isKind(list, jsontape.Array) {
+		return c.wrongError(list, "has to be a list of messages")
 	}
-	for m := range c.in(list) {
-		if !c.is(m, jsontape.Object) {
-			return c.wrong(m, "has to be a message: an object with role and content")
+	for m := range c.valuesIn(list) {
+		if !c.isKind(m, jsontape.Object) {
+			return c.wrongError(m, "has to be a message: an object with role and content")
 		}
 		role := c.tape.Find(m, "role")
-		if role == jsontape.None || !c.is(role, jsontape.String) || !roles[c.tape.Text(role)] {
-			return c.wrong(m, `has to have a role: "system", "user", "model" or "tool"`)
+		if role == jsontape.None || !c.isKind(role, jsontape.String) || !roles[c.tape.Text(role)] {
+			return c.wrongError(m, `has to have a role: "system", "user", "model" or "tool"`)
 		}
-		if err := c.parts(m, "content"); err != nil {
+		if err := c.checkParts(m, "content"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c checker) parts(of jsontape.Node, key string) error {
+func (c checker) checkParts(of jsontape.Node, key string) error {
 	list := c.tape.Find(of, key)
-	if list == jsontape.None || !c.is(list, jsontape.Array) {
-		return c.wrong(of, "has to have a list of parts as its "+key)
+	if list == jsontape.None || !c.isKind(list, jsontape.Array) {
+		return c.wrongError(of, "has to have a list of parts as its "+key)
 	}
-	for p := range c.in(list) {
+	for p := range c.valuesIn(list) {
 		known := false
-		if c.is(p, jsontape.Object) {
-			for m := range c.in(p) {
+		if c.isKind(p, jsontape.Object) {
+			for m := range c.valuesIn(p) {
 				known = known || partMembers[c.tape.Key(m)]
 			}
 		}
 		if !known {
-			return c.wrong(p, "has to be a part: an object with text, toolRequest, toolResponse, media, data, reasoning, resource or custom")
+			return c.wrongError(p, "has to be a part: an object with text, toolRequest, toolResponse, media, data, reasoning, resource or custom")
 		}
 	}
 	return nil
 }
 
-func (c checker) artifacts(list jsontape.Node) error {
-	if !c.is(list, jsontape.Array) {
-		return c.wrong(list, "has to be a list of artifacts")
+func (c checker) checkArtifacts(list jsontape.Node) error {
+	if !c.isKind(list, jsontape.Array) {
+		return c.wrongError(list, "has to be a list of artifacts")
 	}
-	for a := range c.in(list) {
-		if !c.is(a, jsontape.Object) {
-			return c.wrong(a, "has to be an artifact: an object with name and parts")
+	for a := range c.valuesIn(list) {
+		if !c.isKind(a, jsontape.Object) {
+			return c.wrongError(a, "has to be an artifact: an object with name and parts")
 		}
-		if err := c.parts(a, "parts"); err != nil {
+		if err := c.checkParts(a, "parts"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changed gives the target another state, or the one that it has, and looks at its messages.
-func (t *target) changed(state []byte) {
+// setState gives the target another state, or the one that it has, and looks at its messages.
+func (t *target) setState(state []byte) {
 	t.parts.state = state
 	if tape, err := jsontape.Parse(state); err == nil {
 		t.open = conversation.Decode(tape).Position() == conversation.AfterModel

@@ -13,30 +13,30 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// about returns the facts about a row besides its state, or about a step.
-func (p *part) about(ctx context.Context, in engine.In, of *engine.Row) (about engine.About, err error) {
+// describeRow returns the facts about a row besides its state, or about a step.
+func (p *part) describeRow(ctx context.Context, in engine.In, of *engine.Row) (about engine.About, err error) {
 	if isStep(of.ID) {
-		one, turn, i, err := p.step(ctx, of)
+		one, turn, i, err := p.findStep(ctx, of)
 		if err != nil {
 			return about, err
 		}
 		about.Facts = turn.StepFacts(i)
-		about.Gaps, err = p.gaps(in, one, turn)
+		about.Gaps, err = p.stepGaps(in, one, turn)
 		return about, cmp.Or(err, ctx.Err())
 	}
-	r, data, err := p.row(in, of)
+	r, data, err := p.readRow(in, of)
 	if err != nil {
 		return about, err
 	}
 	at := place{dir: of.Place.Own.(spot).dir}
 	at.pointers = tree.IsFolder(in, path.Join(at.dir, pointersFolder))
-	one := &session{sid: r.session(), grouping: &grouping{place: at, running: &p.opened.running}, rows: []*row{r}, now: in.Now}
+	one := &session{sid: r.ownSession(), grouping: &grouping{place: at, running: &p.opened.running}, rows: []*row{r}, now: in.Now}
 	one.pointer = readPointer(in, at, one.sid)
 	one.layout = one.layoutOf()
-	file := one.file(r.id)
-	about.Facts = append(in.Writes.ForSession(of.Place.Session).Facts(file), one.facts(r, artifacts(data), p.shown(file))...)
-	h := r.header(in.Now)
-	if turn := endsOf(p.opened.turns(ctx, one.sid)).turn(&h); turn != nil {
+	file := one.fileOf(r.id)
+	about.Facts = append(in.Writes.ForSession(of.Place.Session).Facts(file), one.rowFacts(r, artifactNames(data), p.shownName(file))...)
+	h := r.newHeader(in.Now)
+	if turn := endsOf(p.opened.tracedTurns(ctx, one.sid)).turnOf(&h); turn != nil {
 		for _, f := range turn.Facts() {
 			if !slices.ContainsFunc(about.Facts, f.Same) {
 				about.Facts = append(about.Facts, f)
@@ -46,7 +46,7 @@ func (p *part) about(ctx context.Context, in engine.In, of *engine.Row) (about e
 	return about, ctx.Err() // it may have ended amid the traces
 }
 
-func (s *session) facts(r *row, artifacts []string, file string) (facts model.Facts) {
+func (s *session) rowFacts(r *row, artifacts []string, file string) (facts model.Facts) {
 	add, now := facts.Add, s.now
 	status := r.statusAt(now)
 	if status != r.status && r.status != "" {
@@ -60,11 +60,11 @@ func (s *session) facts(r *row, artifacts []string, file string) (facts model.Fa
 	if r.heartbeat.text != "" {
 		text := r.heartbeat.text
 		if !r.heartbeat.at.IsZero() {
-			text += ", " + age(now.Sub(r.heartbeat.at)) + " ago"
+			text += ", " + formatAge(now.Sub(r.heartbeat.at)) + " ago"
 		}
 		add("heartbeat", text)
 	}
-	add("resume", s.resumable(r, now).String())
+	add("resume", s.resumeByID(r, now).String())
 	add("pointer", s.pointerFact(r))
 	if r.updated.text != r.created.text && !r.updated.at.IsZero() {
 		add("updated", r.updated.text)
@@ -96,8 +96,8 @@ func (s *session) pointerFact(r *row) string {
 // mostArtifacts bounds the artifacts that are named.
 const mostArtifacts = 50
 
-// artifacts returns the names of the artifacts in a row's state.
-func artifacts(data []byte) (names []string) {
+// artifactNames returns the names of the artifacts in a row's state.
+func artifactNames(data []byte) (names []string) {
 	state, err := stateOf(data)
 	if err != nil {
 		return nil
@@ -124,7 +124,7 @@ func namesOf(list []byte) (names []string) {
 		name := "(unnamed)"
 		for m, err := range jsontape.Members(artifact.Value) {
 			if err == nil && string(m.Key) == `"name"` && len(m.Value) > 0 && m.Value[0] == '"' {
-				name = clip(jsontape.Unquote(m.Value))
+				name = clipText(jsontape.Unquote(m.Value))
 			}
 		}
 		names = append(names, name)

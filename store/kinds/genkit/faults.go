@@ -83,8 +83,8 @@ const (
 // (_file_store.py, _snapshot.py); versions.go describes earlier versions.
 type verdicts [3]string
 
-// alike is one verdict for all.
-func alike(verdict string) verdicts { return verdicts{verdict, verdict, verdict} }
+// sameVerdict is one verdict for all.
+func sameVerdict(verdict string) verdicts { return verdicts{verdict, verdict, verdict} }
 
 const (
 	goUnread = "asked for by its id, it is an error; a search for the session's newest row passes it over"
@@ -94,13 +94,13 @@ const (
 	pyUnread = "asked for by its id, it is a ValidationError; a search for a session passes it over"
 )
 
-// judged returns a fault with the verdict of the SDKs of a layout.
-func (g *grouping) judged(l layout, f model.Fault) model.Fault {
+// judgeFault returns a fault with the verdict of the SDKs of a layout.
+func (g *grouping) judgeFault(l layout, f model.Fault) model.Fault {
 	v := sdk.Says(severities[f.Code][l], known[f.Code][l])
 	if old, differs := earlier[f.Code][l]; differs {
 		v = v.WithRule(old.rule, old.verdict)
 	}
-	f = g.versions(l).WithVerdict(f, v)
+	f = g.sdkVersions(l).WithVerdict(f, v)
 	f.Verdict = "Genkit " + l.String() + ": " + f.Verdict
 	return f
 }
@@ -146,7 +146,7 @@ var known = map[string]verdicts{
 	FaultNotUTF8: {"loads; what is not UTF-8 becomes U+FFFD, for good when the row is rewritten",
 		"loads; what is not UTF-8 becomes U+FFFD, for good when the row is rewritten",
 		"asked for by its id, it is a UnicodeDecodeError; a search for a session passes it over"},
-	FaultDuplicateKey: alike("loads; the last one counts, and a rewrite drops the others"),
+	FaultDuplicateKey: sameVerdict("loads; the last one counts, and a rewrite drops the others"),
 	FaultUnknownKey: {"loads; a rewrite of the row (an abort, a sign of life) drops the key",
 		"loads, and keeps the key",
 		"the model forbids it: " + pyUnread},
@@ -188,12 +188,12 @@ var known = map[string]verdicts{
 	FaultAbortedEmpty: {"refused with FAILED_PRECONDITION, which names the parent",
 		"cannot be resumed: a resume goes back to the last completed row",
 		"cannot be resumed: a resume goes back to the last completed row"},
-	FaultHeartbeat: alike("loads; it is not looked at once the work is over"),
+	FaultHeartbeat: sameVerdict("loads; it is not looked at once the work is over"),
 	FaultNoLeaf: {"loads: Go does not look for leaves",
 		"a search for the session fails: \"" + noLeaf + "\"; with a good pointer it is not searched for",
 		"a search for the session fails: \"" + noLeaf + "\""},
 
-	"missing-parent": alike("loads: parents are for information; where a store prunes old rows this is how the oldest one looks"),
+	"missing-parent": sameVerdict("loads: parents are for information; where a store prunes old rows this is how the oldest one looks"),
 	"foreign-parent": {"loads: parents are for information",
 		"loads; going back from a row that is not completed may lead into the other session",
 		"loads; going back from a row that is not completed may lead into the other session"},
@@ -204,7 +204,7 @@ var known = map[string]verdicts{
 	"parent-cycle": {"loads: parents are for information; pruning stops where the circle closes",
 		"none of them is a leaf; with maxPersistedChainLength a save never returns",
 		"none of them is a leaf; going back stops where the circle closes"},
-	"several-roots": alike("loads: which row is resumed does not depend on it"),
+	"several-roots": sameVerdict("loads: which row is resumed does not depend on it"),
 	"equal-time": {"the greater id counts as the newer",
 		"the first name in the folder counts as the newer",
 		"the greater id counts as the newer"},
@@ -212,16 +212,16 @@ var known = map[string]verdicts{
 		"loads: a parent is no leaf, whatever its time",
 		"loads: a parent is no leaf, whatever its time"},
 
-	FaultPointerMissing:   alike("goes through all rows of the folder, and writes the pointer anew"),
-	FaultPointerFile:      alike("takes it for none: goes through all rows of the folder, and writes the pointer anew"),
-	FaultPointerDangling:  alike("does not trust it: goes through all rows of the folder, and writes the pointer anew"),
-	FaultPointerDisagrees: alike("trusts the pointer, and resumes the row that it names; the next new row moves it on"),
+	FaultPointerMissing:   sameVerdict("goes through all rows of the folder, and writes the pointer anew"),
+	FaultPointerFile:      sameVerdict("takes it for none: goes through all rows of the folder, and writes the pointer anew"),
+	FaultPointerDangling:  sameVerdict("does not trust it: goes through all rows of the folder, and writes the pointer anew"),
+	FaultPointerDisagrees: sameVerdict("trusts the pointer, and resumes the row that it names; the next new row moves it on"),
 	FaultPointerUnknown: {"finds no row: the session begins anew under its id",
 		"the session is not found",
 		"there are no pointers: it is not looked at"},
 
 	FaultStray:      {"passed over", "passed over if it is JSON; else every search for a session without a good pointer fails", "passed over"},
 	FaultUnreadable: {goUnread, "every search for a session without a good pointer fails", pyUnread},
-	FaultSymlink:    alike("follows it; Hindcast does not, and lists nothing of it"),
-	FaultLeftover:   alike("ignored: a writer was stopped before it was done"),
+	FaultSymlink:    sameVerdict("follows it; Hindcast does not, and lists nothing of it"),
+	FaultLeftover:   sameVerdict("ignored: a writer was stopped before it was done"),
 }

@@ -16,21 +16,21 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 		return s.on.Watch(ctx)
 	}
 	var sources []<-chan struct{}
-	for _, levels := range s.levels() {
+	for _, levels := range s.watchLevels() {
 		sources = append(sources, watch.Tree(ctx, s.dir, levels, isUnwatched))
 	}
-	if j := s.joined(); j != nil {
+	if j := s.joinedTraces(); j != nil {
 		sources = append(sources, watch.Tree(ctx, j.dir, []watch.Level{{Name: "traces"}}, isTemporary))
 	}
 	return watch.Any(sources...), nil
 }
 
-// levels returns the ways down from the opened folder to where rows are.
-func (s *Store) levels() [][]watch.Level {
+// watchLevels returns the ways down from the opened folder to where rows are.
+func (s *Store) watchLevels() [][]watch.Level {
 	rows := watch.Level{Depth: mostDepth}
-	_ = s.rebase() // what it could not open is not followed either
+	_ = s.findParts() // what it could not open is not followed either
 	inProject := [][]watch.Level{{{Name: ".genkit"}, {Name: "snapshots"}, rows}, {{Prefix: ".snapshots"}, rows}}
-	switch b := s.parts()[0]; {
+	switch b := s.listParts()[0]; {
 	case b.dir == ".":
 		return [][]watch.Level{{rows}}
 	case b.dir == "snapshots":

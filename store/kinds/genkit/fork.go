@@ -40,11 +40,11 @@ func nameIn(label, as string) (sid string, err error) {
 	return sid, nil
 }
 
-// fork plans a session of one row in the place of the old one, whose label is given, of the id that the
+// planFork plans a session of one row in the place of the old one, whose label is given, of the id that the
 // change names. An edited fork has another state: all that a state of Genkit has can be changed,
 // custom, messages and artifacts, and its sessionId becomes that of the new session. The
 // errors are store.ErrSessionExists and a *model.UnsupportedError.
-func (t *target) fork(c model.Change, label string) (*engine.Move, error) {
+func (t *target) planFork(c model.Change, label string) (*engine.Move, error) {
 	one := t.one
 	sid, err := nameIn(label, c.As)
 	if err != nil {
@@ -57,21 +57,21 @@ func (t *target) fork(c model.Change, label string) (*engine.Move, error) {
 	which, edits := "", c.Op == model.OpEdit
 	if edits {
 		laid := bytes.TrimSpace(splice.Pretty(bytes.TrimSpace(c.State)))
-		t.changed(bytes.ReplaceAll(laid, []byte("\n"), []byte("\n  "))) // it stands one level deep in its row
+		t.setState(bytes.ReplaceAll(laid, []byte("\n"), []byte("\n  "))) // it stands one level deep in its row
 		which = " as it was edited"
 	}
-	m := t.move()
+	m := t.newMove()
 	place := placeOf(one.place.dir, sid, as)
 	m.New, m.Own = &place, &goal{op: c.Op, target: t, edits: edits}
-	quoted := one.layout.quote(sid)
-	n := newRow{id: uuid.NewString(), session: quoted, created: one.layout.clock(t.now, one.rows[len(one.rows)-1])}
+	quoted := one.layout.quoteText(sid)
+	n := newRow{id: uuid.NewString(), session: quoted, created: one.layout.formatTime(t.now, one.rows[len(one.rows)-1])}
 	if t.parts.state != nil {
 		n.state = ofSession(t.parts.state, quoted)
 	}
 	if s := t.row.status; !edits && (s == statusCompleted || s == "") && knownFinish[t.row.finishReason] {
 		n.finish = t.row.finishReason
 	}
-	m.Steps = tree.Steps{{Name: one.file(n.id), Data: n.encode(one.layout)}}
+	m.Steps = tree.Steps{{Name: one.fileOf(n.id), Data: n.encodeRow(one.layout)}}
 	m.Writes = append(m.Writes, fmt.Sprintf("the one row of session %q, %s: the state of #%d%s, with no parent", as, n.id, m.Target.Index, which))
 	if one.layout != layoutPython {
 		made := session{sid: sid, grouping: one.grouping, layout: one.layout}

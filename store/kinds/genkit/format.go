@@ -13,12 +13,12 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// format returns the functions by which the engine reads and writes the storage.
-func (p *part) format() engine.Format {
+// engineFormat returns the functions by which the engine reads and writes the storage.
+func (p *part) engineFormat() engine.Format {
 	return engine.Format{
 		Name: kind, Framework: framework, IDs: "Genkit named the row",
-		Sessions: p.sessions, Place: p.place, Read: p.read, State: p.state, About: p.about, Steps: p.steps, Faults: p.faults, Info: p.info,
-		Check: p.check, Lacks: lacks, Move: p.move, Next: p.next,
+		Sessions: p.listSessions, Place: p.findPlace, Read: p.readSession, State: p.readState, About: p.describeRow, Steps: p.addSteps, Faults: p.findFaults, Info: p.fillInfo,
+		Check: p.checkFiles, Lacks: lacks, Move: p.planMove, Next: p.predictNext,
 	}
 }
 
@@ -41,7 +41,7 @@ func (p *part) placeNamed(in engine.In, session string) engine.Place {
 	at := spotNamed(session)
 	label := p.labelOf(at.dir)
 	if global := path.Join(at.dir, defaultPrefix); path.Base(at.dir) != defaultPrefix && tree.IsFolder(in, global) {
-		beside, err := p.read(context.Background(), in, placeOf(global, at.name, ""), "")
+		beside, err := p.readSession(context.Background(), in, placeOf(global, at.name, ""), "")
 		if err == nil && len(beside.Rows) > 0 {
 			label = flatLabel(label)
 		}
@@ -55,11 +55,11 @@ func spotNamed(session string) spot {
 	return spot{path.Clean(dir), unescapeSlashes.Replace(name)}
 }
 
-// place returns where the session is that the port calls id: in "global", unless it is in the rows that
+// findPlace returns where the session is that the port calls id: in "global", unless it is in the rows that
 // lie flat beside that alone. It need not be there.
-func (p *part) place(ctx context.Context, in engine.In, id string) (engine.Place, error) {
+func (p *part) findPlace(ctx context.Context, in engine.In, id string) (engine.Place, error) {
 	label, name := path.Split(id)
-	dirs := p.candidates(in, strings.TrimSuffix(label, "/"))
+	dirs := p.candidateFolders(in, strings.TrimSuffix(label, "/"))
 	if len(dirs) == 0 {
 		return engine.Place{}, model.ErrNoSession
 	}
@@ -69,10 +69,10 @@ func (p *part) place(ctx context.Context, in engine.In, id string) (engine.Place
 		return first, nil
 	}
 	flat := placeOf(dirs[1], name, id)
-	if beside, _, err := list(in, dirs[1]); (err != nil || len(beside.rows) == 0) && in.Writes.ForSession(flat.Session) == nil {
+	if beside, _, err := listFolder(in, dirs[1]); (err != nil || len(beside.rows) == 0) && in.Writes.ForSession(flat.Session) == nil {
 		return first, nil
 	}
-	log, err := p.read(ctx, in, first, "")
+	log, err := p.readSession(ctx, in, first, "")
 	if ctx.Err() != nil {
 		return engine.Place{}, ctx.Err()
 	}
@@ -82,11 +82,11 @@ func (p *part) place(ctx context.Context, in engine.In, id string) (engine.Place
 	return flat, nil
 }
 
-// sessions returns the sessions of the storage. Those of places called "global" come first, so
+// listSessions returns the sessions of the storage. Those of places called "global" come first, so
 // that they keep their names where there are others of the same name beside them.
-func (p *part) sessions(ctx context.Context, in engine.In) (listed []engine.Listed, err error) {
+func (p *part) listSessions(ctx context.Context, in engine.In) (listed []engine.Listed, err error) {
 	var global, flat []place
-	err = search(ctx, in, p.inside(p.dir), func(at place) bool {
+	err = searchFolders(ctx, in, p.storageName(p.dir), func(at place) bool {
 		switch {
 		case len(at.rows) == 0:
 		case at.isGlobal():
@@ -101,7 +101,7 @@ func (p *part) sessions(ctx context.Context, in engine.In) (listed []engine.List
 	}
 	taken := map[string]bool{}
 	for _, at := range append(global, flat...) {
-		g, err := p.group(ctx, in, at)
+		g, err := p.readPlace(ctx, in, at)
 		if err != nil {
 			return nil, ctx.Err() // a folder that cannot be read is told of by Faults
 		}
@@ -113,7 +113,7 @@ func (p *part) sessions(ctx context.Context, in engine.In) (listed []engine.List
 			}
 			taken[id] = true
 			where := placeOf(at.dir, name, id)
-			listed = append(listed, engine.Listed{Place: where, Log: one.read(where, in)})
+			listed = append(listed, engine.Listed{Place: where, Log: one.buildLog(where, in)})
 		}
 	}
 	return listed, nil
@@ -124,7 +124,7 @@ func (g *grouping) addAside(in engine.In) {
 	for _, session := range in.Writes.Sessions() {
 		at := spotNamed(session)
 		if at.dir == g.place.dir && g.sessions[at.name] == nil {
-			g.sessions[at.name] = g.empty(in, at.name)
+			g.sessions[at.name] = g.emptySession(in, at.name)
 		}
 	}
 }
@@ -137,38 +137,38 @@ func flatLabel(label string) string {
 	return label + "/."
 }
 
-// info completes what the list of sessions shows of one.
-func (p *part) info(log *engine.Log, info *model.SessionInfo) {
+// fillInfo completes what the list of sessions shows of one.
+func (p *part) fillInfo(log *engine.Log, info *model.SessionInfo) {
 	one := sessionOf(log)
 	for _, r := range one.rows {
 		info.Title = cmp.Or(info.Title, r.opening)
 		info.Size += r.written
-		if at := r.changed(); at.After(info.UpdatedAt) {
+		if at := r.lastWritten(); at.After(info.UpdatedAt) {
 			info.UpdatedAt = at
 		}
 	}
 	for _, r := range one.rows { // one that lost its first rows has what is left
 		info.Title = cmp.Or(info.Title, r.title)
 	}
-	info.Faults = len(model.Harmful(one.faults().All()))
+	info.Faults = len(model.Harmful(one.sessionFaults().All()))
 }
 
-// read returns the log of a session, with all of its rows.
-func (p *part) read(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
+// readSession returns the log of a session, with all of its rows.
+func (p *part) readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
 	where := at.Own.(spot)
-	rows, _, err := list(in, where.dir)
+	rows, _, err := listFolder(in, where.dir)
 	if err != nil {
 		return nil, err
 	}
-	g, err := p.group(ctx, in, rows)
+	g, err := p.readPlace(ctx, in, rows)
 	if err != nil {
 		return nil, err
 	}
 	one := g.sessions[where.name]
 	if one == nil {
-		one = g.empty(in, where.name)
+		one = g.emptySession(in, where.name)
 	}
-	return one.read(at, in), nil
+	return one.buildLog(at, in), nil
 }
 
 // sessionOf returns the session of a log. One whose rows the journal alone has keeps
@@ -182,19 +182,19 @@ func sessionOf(log *engine.Log) *session {
 	return &one
 }
 
-// changed returns when the row was written last, by its own times.
-func (r *row) changed() time.Time {
+// lastWritten returns when the row was written last, by its own times.
+func (r *row) lastWritten() time.Time {
 	if r.updated.at.After(r.created.at) {
 		return r.updated.at
 	}
 	return r.created.at
 }
 
-// read returns the log of a session.
-func (s *session) read(at engine.Place, in engine.In) *engine.Log {
+// buildLog returns the log of a session.
+func (s *session) buildLog(at engine.Place, in engine.In) *engine.Log {
 	n, told := len(s.rows), in.Writes.ForSession(at.Session)
 	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]engine.Written, n), Head: -1, Own: s}
-	head := s.head()
+	head := s.headRow()
 	s.made = map[*row]bool{}
 	leads := make(map[string]bool, n)
 	for _, r := range s.rows {
@@ -202,7 +202,7 @@ func (s *session) read(at engine.Place, in engine.In) *engine.Log {
 	}
 	for i, r := range s.rows {
 		h := &log.Rows[i]
-		*h = r.header(in.Now)
+		*h = r.newHeader(in.Now)
 		h.SessionID, h.TurnIndex = at.SessionName(), model.TurnUnknown
 		switch {
 		case h.EventName == "" || leads[r.id]:
@@ -211,9 +211,9 @@ func (s *session) read(at engine.Place, in engine.In) *engine.Log {
 		default:
 			h.Reason = failedLeaf
 		}
-		log.Files[i] = s.file(r.id)
-		log.Written[i] = engine.Written{Name: log.Files[i], At: r.changed()}
-		if dies := r.dies(); dies.After(in.Now) && (log.Until.IsZero() || dies.Before(log.Until)) {
+		log.Files[i] = s.fileOf(r.id)
+		log.Written[i] = engine.Written{Name: log.Files[i], At: r.lastWritten()}
+		if dies := r.expiresAt(); dies.After(in.Now) && (log.Until.IsZero() || dies.Before(log.Until)) {
 			log.Until = dies
 		}
 		if m := told.MakerOf(log.Files[i]); m != nil {
@@ -227,33 +227,33 @@ func (s *session) read(at engine.Place, in engine.In) *engine.Log {
 			log.Head = i
 		}
 	}
-	log.Pointed = s.pointed() != nil
+	log.Pointed = s.pointedRow() != nil
 	s.log, s.now = log, in.Now
 	return log
 }
 
-// state returns the bytes of a row's state as they are in the file, "null" for a row without one.
-func (p *part) state(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+// readState returns the bytes of a row's state as they are in the file, "null" for a row without one.
+func (p *part) readState(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
 	if isStep(row.ID) {
 		return p.stepState(ctx, row)
 	}
-	r, data, err := p.row(in, row)
+	r, data, err := p.readRow(in, row)
 	if err != nil {
 		return nil, err
 	}
 	state, err := r.stateIn(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.shown(path.Join(row.Place.Own.(spot).dir, row.ID+rowSuffix)), err)
+		return nil, fmt.Errorf("%s: %w", p.shownName(path.Join(row.Place.Own.(spot).dir, row.ID+rowSuffix)), err)
 	}
 	return state, nil
 }
 
-// row reads a row and its bytes. The file is named by the id, and the row in it says whether it is of the
+// readRow reads a row and its bytes. The file is named by the id, and the row in it says whether it is of the
 // session: no other file need be looked at.
-func (p *part) row(in engine.In, of *engine.Row) (*row, []byte, error) {
+func (p *part) readRow(in engine.In, of *engine.Row) (*row, []byte, error) {
 	at := of.Place.Own.(spot)
 	r, data, failed := rowIn(in, at.dir, of.ID)
-	if failed == nil && of.Visit == 0 && r.session() == at.name {
+	if failed == nil && of.Visit == 0 && r.ownSession() == at.name {
 		return r, data, nil
 	}
 	log, _, err := of.In()

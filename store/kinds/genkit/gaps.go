@@ -11,11 +11,11 @@ import (
 // turn.
 var traced = map[string]bool{"messages": true, "sessionId": true}
 
-// gaps returns the keys of a state that the store does not know at a step: those that the row that
+// stepGaps returns the keys of a state that the store does not know at a step: those that the row that
 // the turn ended in has besides what a trace tells of.
-func (p *part) gaps(in engine.In, one *session, turn *traces.Turn) (gaps model.Gaps, err error) {
+func (p *part) stepGaps(in engine.In, one *session, turn *traces.Turn) (gaps model.Gaps, err error) {
 	for _, r := range one.rows {
-		if h := r.header(in.Now); !turn.EndedIn(&h) {
+		if h := r.newHeader(in.Now); !turn.EndedIn(&h) {
 			continue
 		}
 		_, data, err := rowIn(in, one.place.dir, r.id)

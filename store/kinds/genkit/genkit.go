@@ -80,7 +80,7 @@ func (o Options) openAt(ctx context.Context, at engine.Site) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", at.Name(), files.Cause(err))
 	}
-	s, err := o.open(ctx, &Store{dir: at.Name(), tree: t, done: done, on: at.On})
+	s, err := o.openStore(ctx, &Store{dir: at.Name(), tree: t, done: done, on: at.On})
 	if err != nil {
 		done()
 		return nil, err
@@ -88,31 +88,31 @@ func (o Options) openAt(ctx context.Context, at engine.Site) (*Store, error) {
 	return s, nil
 }
 
-func (o Options) open(ctx context.Context, s *Store) (*Store, error) {
+func (o Options) openStore(ctx context.Context, s *Store) (*Store, error) {
 	s.now, s.cache = o.Now, o.Cache
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := s.rebase(); err != nil {
+	if err := s.findParts(); err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", s.dir, files.Cause(err))
 	}
-	for _, p := range s.parts() {
+	for _, p := range s.listParts() {
 		p.files.Storage.Recover(ctx)
 	}
 	return s, nil
 }
 
-// rebase looks where rows are in the opened folder, for which its names are
+// findParts looks where rows are in the opened folder, for which its names are
 // listed: that is not done for each row.
-func (s *Store) rebase() error {
+func (s *Store) findParts() error {
 	if s.life.Over() {
 		return fs.ErrClosed
 	}
-	whole, err := s.whole()
+	whole, err := s.wholeName()
 	if err != nil {
 		return err
 	}
-	found := bases(s.tree, whole)
+	found := findBases(s.tree, whole)
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	var below []*part
@@ -122,7 +122,7 @@ func (s *Store) rebase() error {
 			below = append(below, s.below[i])
 			continue
 		}
-		p, err := s.part(b, whole)
+		p, err := s.openPart(b, whole)
 		if err != nil {
 			return err
 		}
@@ -137,8 +137,8 @@ func (s *Store) rebase() error {
 	return nil
 }
 
-// part opens the storage that a folder is, or is in.
-func (s *Store) part(b base, whole string) (p *part, err error) {
+// openPart opens the storage that a folder is, or is in.
+func (s *Store) openPart(b base, whole string) (p *part, err error) {
 	p = &part{base: b, opened: s}
 	o := engine.StorageOptions{Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }}
 	o.Place = func(session string) engine.Place { return p.placeNamed(p.files.Storage.In(), session) }
@@ -162,12 +162,12 @@ func (s *Store) part(b base, whole string) (p *part, err error) {
 	if up := p.files.Storage.Way; up != "." {
 		p.up = up
 	}
-	p.Store = engine.OnFiles(p.format(), p.files, s.dir)
+	p.Store = engine.OnFiles(p.engineFormat(), p.files, s.dir)
 	return p, nil
 }
 
-// whole returns the whole name of the opened folder, with slashes.
-func (s *Store) whole() (string, error) {
+// wholeName returns the whole name of the opened folder, with slashes.
+func (s *Store) wholeName() (string, error) {
 	if s.on != nil {
 		return s.dir, nil
 	}
@@ -175,16 +175,16 @@ func (s *Store) whole() (string, error) {
 	return filepath.ToSlash(whole), err
 }
 
-// parts returns the parts that rebase found last.
-func (s *Store) parts() []*part {
+// listParts returns the parts that rebase found last.
+func (s *Store) listParts() []*part {
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	return s.below
 }
 
-// of returns the part that a session of an id is in, if it is in any: the labels of parts tell.
-func (s *Store) of(session string) *part {
-	parts := s.parts()
+// partOf returns the part that a session of an id is in, if it is in any: the labels of parts tell.
+func (s *Store) partOf(session string) *part {
+	parts := s.listParts()
 	for _, p := range parts {
 		if p.label != "" && strings.HasPrefix(session, p.label+"/") {
 			return p
@@ -208,7 +208,7 @@ func (s *Store) Close() error {
 	defer s.joining.Unlock()
 	s.done()
 	var err error
-	for _, p := range append(s.gone, s.parts()...) {
+	for _, p := range append(s.gone, s.listParts()...) {
 		err = errors.Join(err, p.Close())
 	}
 	if s.traces != nil {
@@ -227,24 +227,24 @@ func (s *Store) Close() error {
 func (s *Store) Features() store.Features {
 	return store.Features{
 		Tail: func(ctx context.Context, session string, n int) ([]model.Header, int, error) {
-			return s.of(session).Tail(ctx, session, n)
+			return s.partOf(session).Tail(ctx, session, n)
 		},
 		Cursor: func(ctx context.Context, session string) (store.Cursor, error) {
-			return s.of(session).Cursor(ctx, session)
+			return s.partOf(session).Cursor(ctx, session)
 		},
 		Growth: func(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
-			return s.of(session).Growth(ctx, session, since)
+			return s.partOf(session).Growth(ctx, session, since)
 		},
 		Facts: func(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-			return s.of(ref.Session).Facts(ctx, ref)
+			return s.partOf(ref.Session).Facts(ctx, ref)
 		},
 		Gaps: func(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-			return s.of(ref.Session).Gaps(ctx, ref)
+			return s.partOf(ref.Session).Gaps(ctx, ref)
 		},
 		LabelFile: func(ctx context.Context, session string) (dir, file, name string) {
-			return s.of(session).Features().LabelFile(ctx, session)
+			return s.partOf(session).Features().LabelFile(ctx, session)
 		},
-		DerivedIDs: s.parts()[0].DerivedIDs, Requests: s.parts()[0].files.Storage.Requests,
+		DerivedIDs: s.listParts()[0].DerivedIDs, Requests: s.listParts()[0].files.Storage.Requests,
 		SDKs: opens.Names, Assume: s.Assume, Assumed: s.running.ListAssumed,
 		Watch: s.Watch, Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
@@ -258,11 +258,11 @@ func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, op
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		var infos []model.SessionInfo
-		err := s.rebase()
+		err := s.findParts()
 		if err != nil {
 			err = fmt.Errorf("genkit: list sessions of %q: %w", s.dir, files.Cause(err))
 		}
-		for _, p := range s.parts() {
+		for _, p := range s.listParts() {
 			for info, failed := range p.Sessions(ctx) {
 				if err = cmp.Or(err, failed); err == nil {
 					infos = append(infos, info)
@@ -287,25 +287,25 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 // times say so. What traces tell of a turn stands before the row that it ended
 // in, and has visits.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-	return s.of(session).Headers(ctx, session)
+	return s.partOf(session).Headers(ctx, session)
 }
 
 // State implements store.Store: the bytes of the row's state as they are in the
 // file, "null" for a row without one. The state of a step of a trace is put
 // together, see traces.Traces.State.
 func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	return s.of(ref.Session).State(ctx, ref)
+	return s.partOf(ref.Session).State(ctx, ref)
 }
 
 // Faults implements store.Store. For a session it reads every row whole; for the
 // store itself it tells of the files that are not listed, and why.
 func (s *Store) Faults(ctx context.Context, session string) (list []model.Fault, err error) {
-	parts := []*part{s.of(session)}
+	parts := []*part{s.partOf(session)}
 	if session == "" {
-		if err := s.rebase(); err != nil {
+		if err := s.findParts(); err != nil {
 			return nil, fmt.Errorf("genkit: check %q: %w", s.dir, files.Cause(err))
 		}
-		parts = s.parts()
+		parts = s.listParts()
 	}
 	for _, p := range parts {
 		part, err := p.Faults(ctx, session)
@@ -314,7 +314,7 @@ func (s *Store) Faults(ctx context.Context, session string) (list []model.Fault,
 		}
 		for _, f := range part {
 			if f.File != "" {
-				f.File = p.shown(f.File)
+				f.File = p.shownName(f.File)
 			}
 			list = append(list, f)
 		}

@@ -16,20 +16,20 @@ var (
 	pendingLeaf = &model.Reason{Kind: model.ReasonSecondLeaf}
 )
 
-// position returns the index of a row, those that the journal alone has counted.
-func (s *session) position(r *row) int {
+// positionOf returns the index of a row, those that the journal alone has counted.
+func (s *session) positionOf(r *row) int {
 	at, _ := slices.BinarySearchFunc(s.log.Rows, r, func(h model.Header, r *row) int {
 		return cmp.Or(h.CreatedAt.Compare(r.created.at), strings.Compare(h.ID, r.id))
 	})
 	return at
 }
 
-// point returns the visit of a row.
-func (s *session) point(r *row) model.Point { return model.Point{ID: r.id, Index: s.position(r)} }
+// pointOf returns the visit of a row.
+func (s *session) pointOf(r *row) model.Point { return model.Point{ID: r.id, Index: s.positionOf(r)} }
 
-// header returns the header of a row by itself.
-func (r *row) header(now time.Time) model.Header {
-	h := model.Header{ID: r.id, ParentID: r.parentID, CreatedAt: r.created.at, Title: r.headline(), Size: r.size, Marks: r.marks()}
+// newHeader returns the header of a row by itself.
+func (r *row) newHeader(now time.Time) model.Header {
+	h := model.Header{ID: r.id, ParentID: r.parentID, CreatedAt: r.created.at, Title: r.headline(), Size: r.size, Marks: r.rowMarks()}
 	if status := r.statusAt(now); status != statusCompleted {
 		h.Event, h.EventName = model.SnapshotEventNamed, status
 	}
@@ -44,7 +44,7 @@ func (r *row) headline() string {
 	return r.title
 }
 
-func (r *row) marks() (marks model.Marks) {
+func (r *row) rowMarks() (marks model.Marks) {
 	if r.errored || r.status == statusFailed || r.finishReason == finishFailed || r.toolFailed {
 		marks |= model.MarkError
 	}

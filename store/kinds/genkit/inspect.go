@@ -18,11 +18,11 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// faults returns the faults of a session; it reads every row whole.
-func (p *part) faults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
+// findFaults returns the faults of a session; it reads every row whole.
+func (p *part) findFaults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
 	one := sessionOf(log)
 	one.now = in.Now
-	faults := one.faults()
+	faults := one.sessionFaults()
 	if err := one.stateFaults(ctx, in, faults); err != nil {
 		return nil, err
 	}
@@ -30,16 +30,16 @@ func (p *part) faults(ctx context.Context, in engine.In, log *engine.Log) ([]mod
 	return faults.All(), nil
 }
 
-// file returns the name of a row's file in the storage.
-func (s *session) file(id string) string { return tree.Join(s.place.dir, id+rowSuffix) }
+// fileOf returns the name of a row's file in the storage.
+func (s *session) fileOf(id string) string { return tree.Join(s.place.dir, id+rowSuffix) }
 
 // pointerFile returns the name of the session's pointer.
 func (s *session) pointerFile() string {
 	return path.Join(s.place.dir, pointersFolder, s.sid+rowSuffix)
 }
 
-// faults returns the faults of a session that its rows show without their states.
-func (s *session) faults() *store.FaultList {
+// sessionFaults returns the faults of a session that its rows show without their states.
+func (s *session) sessionFaults() *store.FaultList {
 	in := inspector{session: s, parents: make(map[string]bool, len(s.rows))}
 	for _, r := range s.rows {
 		if r.parentID != r.id {
@@ -48,15 +48,15 @@ func (s *session) faults() *store.FaultList {
 	}
 	for _, r := range s.rows {
 		for _, f := range r.flaws {
-			in.row(r, f.code, f.path, f.meaning)
+			in.addRowFault(r, f.code, f.path, f.meaning)
 		}
-		in.status(r)
-		in.parent(r)
+		in.inspectStatus(r)
+		in.inspectParent(r)
 	}
-	in.circles()
-	in.times()
-	in.leaves()
-	in.pointer()
+	in.inspectCircles()
+	in.inspectTimes()
+	in.inspectLeaves()
+	in.inspectPointer()
 	return &in.list
 }
 
@@ -68,49 +68,51 @@ type inspector struct {
 	list    store.FaultList
 }
 
-func (in *inspector) add(code, file, at, meaning string) {
-	in.list.Add(in.judged(in.layout, model.Fault{Code: code, File: file, Path: at, Meaning: meaning}))
+func (in *inspector) addFault(code, file, at, meaning string) {
+	in.list.Add(in.judgeFault(in.layout, model.Fault{Code: code, File: file, Path: at, Meaning: meaning}))
 }
 
-func (in *inspector) row(r *row, code, at, meaning string) { in.add(code, in.file(r.id), at, meaning) }
+func (in *inspector) addRowFault(r *row, code, at, meaning string) {
+	in.addFault(code, in.fileOf(r.id), at, meaning)
+}
 
-// status looks at how the work of a row ended, if it did.
-func (in *inspector) status(r *row) {
+// inspectStatus looks at how the work of a row ended, if it did.
+func (in *inspector) inspectStatus(r *row) {
 	if r.status == statusAborting {
-		in.row(r, FaultAborting, "/status", fmt.Sprintf("the row is aborting, a status that there is since Go %s", waitsAborting.FirstVersion()))
+		in.addRowFault(r, FaultAborting, "/status", fmt.Sprintf("the row is aborting, a status that there is since Go %s", waitsAborting.FirstVersion()))
 	}
 	switch {
 	case r.isWorking() && r.isStale(in.now):
-		in.row(r, FaultExpired, "/heartbeatAt", fmt.Sprintf("it is %s, and its worker last gave a sign of life %s ago", r.status, age(in.now.Sub(r.heartbeat.at))))
+		in.addRowFault(r, FaultExpired, "/heartbeatAt", fmt.Sprintf("it is %s, and its worker last gave a sign of life %s ago", r.status, formatAge(in.now.Sub(r.heartbeat.at))))
 	case !r.isWorking() && r.heartbeat.text != "":
-		in.row(r, FaultHeartbeat, "/heartbeatAt", "the work is over, and its sign of life was left behind")
+		in.addRowFault(r, FaultHeartbeat, "/heartbeatAt", "the work is over, and its sign of life was left behind")
 	}
 	if r.status == statusAborted && !r.hasState {
-		in.row(r, FaultAbortedEmpty, "/state", "it was aborted before it recorded a state")
+		in.addRowFault(r, FaultAbortedEmpty, "/state", "it was aborted before it recorded a state")
 	}
 	if (in.layout != layoutGo || in.refusesFailed(r)) && (r.status == statusFailed || r.status == statusAborted) && !in.parents[r.id] {
-		in.row(r, FaultFailedLeaf, "/status", "it is "+r.status+", and nothing can follow it")
+		in.addRowFault(r, FaultFailedLeaf, "/status", "it is "+r.status+", and nothing can follow it")
 	}
 }
 
-// age writes a duration in few characters.
-func age(d time.Duration) string {
+// formatAge writes a duration in few characters.
+func formatAge(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return fmt.Sprintf("%d days", int(d.Hours()/24))
 	}
 	return d.Truncate(time.Second).String()
 }
 
-// parent looks for the parent that a row names.
-func (in *inspector) parent(r *row) {
+// inspectParent looks for the parent that a row names.
+func (in *inspector) inspectParent(r *row) {
 	p := in.byID[r.parentID]
 	switch {
 	case r.parentID == "", in.isAside(r.parentID):
 	case r.parentID == r.id:
-		in.row(r, model.FaultSelfParent, "/parentId", "it is its own parent; the real one is not recorded")
+		in.addRowFault(r, model.FaultSelfParent, "/parentId", "it is its own parent; the real one is not recorded")
 	case p != nil:
 		if !p.created.at.IsZero() && r.created.at.Before(p.created.at) {
-			in.row(r, model.FaultParentNewer, "/parentId", fmt.Sprintf("its parent %.12q is newer by %v", p.id, p.created.at.Sub(r.created.at)))
+			in.addRowFault(r, model.FaultParentNewer, "/parentId", fmt.Sprintf("its parent %.12q is newer by %v", p.id, p.created.at.Sub(r.created.at)))
 		}
 	default:
 		in.absentParent(r)
@@ -126,20 +128,20 @@ func (in *inspector) isAside(id string) bool {
 }
 
 func (in *inspector) absentParent(r *row) {
-	if !in.has(r.parentID) {
-		in.row(r, model.FaultMissingParent, "/parentId", fmt.Sprintf("its parent %.80q is not in the store: pruned, or never written", r.parentID))
+	if !in.hasFile(r.parentID) {
+		in.addRowFault(r, model.FaultMissingParent, "/parentId", fmt.Sprintf("its parent %.80q is not in the store: pruned, or never written", r.parentID))
 		return
 	}
-	if other := in.get(r.parentID); other != nil {
-		in.row(r, model.FaultForeignParent, "/parentId", fmt.Sprintf("its parent %.80q is of session %.80q", r.parentID, other.session()))
+	if other := in.findRow(r.parentID); other != nil {
+		in.addRowFault(r, model.FaultForeignParent, "/parentId", fmt.Sprintf("its parent %.80q is of session %.80q", r.parentID, other.ownSession()))
 		return
 	}
-	in.row(r, model.FaultMissingParent, "/parentId", fmt.Sprintf("its parent %.80q cannot be read", r.parentID))
+	in.addRowFault(r, model.FaultMissingParent, "/parentId", fmt.Sprintf("its parent %.80q cannot be read", r.parentID))
 }
 
-// circles finds lineages that run in circles of two rows or more. Each walk up
+// inspectCircles finds lineages that run in circles of two rows or more. Each walk up
 // stops where one has been before, so that every row is passed once.
-func (in *inspector) circles() {
+func (in *inspector) inspectCircles() {
 	walks := make(map[*row]int, len(in.rows))
 	for i, r := range in.rows {
 		at := r
@@ -148,27 +150,27 @@ func (in *inspector) circles() {
 			at = in.byID[at.parentID]
 		}
 		if at != nil && walks[at] == i+1 && at.parentID != at.id {
-			in.row(at, model.FaultParentCycle, "/parentId", "its lineage runs in a circle")
+			in.addRowFault(at, model.FaultParentCycle, "/parentId", "its lineage runs in a circle")
 		}
 	}
 }
 
-// times compares the rows as the SDKs order them.
-func (in *inspector) times() {
+// inspectTimes compares the rows as the SDKs order them.
+func (in *inspector) inspectTimes() {
 	for i := 1; i < len(in.rows); i++ {
 		a, b := in.rows[i-1], in.rows[i]
 		switch {
 		case a.created.at.IsZero():
 		case a.created.at.Equal(b.created.at):
-			in.row(b, model.FaultEqualTime, "/createdAt", fmt.Sprintf("it has the same time as %.12q", a.id))
+			in.addRowFault(b, model.FaultEqualTime, "/createdAt", fmt.Sprintf("it has the same time as %.12q", a.id))
 		case a.created.text > b.created.text:
-			in.row(b, FaultTimeOrder, "/createdAt", fmt.Sprintf("it is newer than %.12q, but its time %.40q is less as a text than %.40q", a.id, b.created.text, a.created.text))
+			in.addRowFault(b, FaultTimeOrder, "/createdAt", fmt.Sprintf("it is newer than %.12q, but its time %.40q is less as a text than %.40q", a.id, b.created.text, a.created.text))
 		}
 	}
 }
 
-// leaves looks at the shape of the whole.
-func (in *inspector) leaves() {
+// inspectLeaves looks at the shape of the whole.
+func (in *inspector) inspectLeaves() {
 	roots := 0
 	for _, r := range in.rows {
 		// A row of Hindcast's own begins a lineage where that of its state is a circle.
@@ -176,16 +178,16 @@ func (in *inspector) leaves() {
 			continue
 		}
 		if roots++; roots > 1 {
-			in.row(r, model.FaultSeveralRoots, "/parentId", "another row of the session has no parent in it either")
+			in.addRowFault(r, model.FaultSeveralRoots, "/parentId", "another row of the session has no parent in it either")
 		}
 	}
-	if _, scanned := in.resumed(); scanned.err == noLeaf {
-		in.add(FaultNoLeaf, in.place.dir, "", "every row of the session is the parent of one")
+	if _, scanned := in.resumedRow(); scanned.err == noLeaf {
+		in.addFault(FaultNoLeaf, in.place.dir, "", "every row of the session is the parent of one")
 	}
 }
 
-// pointer compares what the pointer says with the rows.
-func (in *inspector) pointer() {
+// inspectPointer compares what the pointer says with the rows.
+func (in *inspector) inspectPointer() {
 	if in.sid == "" || in.layout == layoutPython || len(in.rows) == 0 && in.session.pointer == nil {
 		return // none is needed where all rows were set aside
 	}
@@ -194,24 +196,24 @@ func (in *inspector) pointer() {
 	case !validName(in.sid):
 		return
 	case p == nil:
-		in.searched(FaultPointerMissing, "", "the session has no pointer")
+		in.addSearchFault(FaultPointerMissing, "", "the session has no pointer")
 		return
 	case p.err != nil:
-		in.searched(FaultPointerFile, files.ErrorPath(p.err), "the pointer cannot be read: "+p.err.Error())
+		in.addSearchFault(FaultPointerFile, files.ErrorPath(p.err), "the pointer cannot be read: "+p.err.Error())
 		return
-	case in.pointed() == nil:
-		in.searched(FaultPointerDangling, "/currentSnapshotId", fmt.Sprintf("it names %.80q, %s", p.current, in.whyNotPointed(p.current)))
+	case in.pointedRow() == nil:
+		in.addSearchFault(FaultPointerDangling, "/currentSnapshotId", fmt.Sprintf("it names %.80q, %s", p.current, in.whyNotPointed(p.current)))
 		return
 	}
-	now, scanned := in.resumed()
+	now, scanned := in.resumedRow()
 	if found := scanned.row; found != nil && now.row != found {
-		in.add(FaultPointerDisagrees, in.pointerFile(), "/currentSnapshotId", fmt.Sprintf("it names %.80q; a search would find %.80q", p.current, found.id))
+		in.addFault(FaultPointerDisagrees, in.pointerFile(), "/currentSnapshotId", fmt.Sprintf("it names %.80q; a search would find %.80q", p.current, found.id))
 	}
 }
 
-// searched tells of a pointer that is of no use, so that an SDK searches the rows.
-func (in *inspector) searched(code, at, meaning string) {
-	f := in.judged(in.layout, model.Fault{Code: code, File: in.pointerFile(), Path: at, Meaning: meaning})
+// addSearchFault tells of a pointer that is of no use, so that an SDK searches the rows.
+func (in *inspector) addSearchFault(code, at, meaning string) {
+	f := in.judgeFault(in.layout, model.Fault{Code: code, File: in.pointerFile(), Path: at, Meaning: meaning})
 	if in.layout == layoutJS && len(in.blocking) > 0 {
 		f.Severity, f.Verdict = model.Stops, fmt.Sprintf("Genkit %s: goes through all rows of the folder, and fails at %.80q, which it cannot read", in.layout, in.blocking[0])
 	}
@@ -220,13 +222,13 @@ func (in *inspector) searched(code, at, meaning string) {
 
 // whyNotPointed explains why the SDKs cannot use the row that a pointer names.
 func (in *inspector) whyNotPointed(id string) string {
-	switch r := in.get(id); {
-	case r == nil && in.has(id):
+	switch r := in.findRow(id); {
+	case r == nil && in.hasFile(id):
 		return "which cannot be read"
 	case r == nil:
 		return "which is not there"
 	case in.byID[id] == nil:
-		return fmt.Sprintf("which is of session %.80q", r.session())
+		return fmt.Sprintf("which is of session %.80q", r.ownSession())
 	case r.goRefuses():
 		return "which cannot be read whole"
 	case !validName(id):
@@ -245,13 +247,13 @@ func (s *session) stateFaults(ctx context.Context, t tree.Tree, faults *store.Fa
 		if r.broken {
 			continue
 		}
-		data, _, err := t.Read(s.file(r.id), buf)
+		data, _, err := t.Read(s.fileOf(r.id), buf)
 		if err != nil {
 			continue // it went, or cannot be read any more
 		}
 		buf = data
 		for _, f := range documentFlaws(data) {
-			faults.Add(s.judged(s.layout, model.Fault{Code: f.code, File: s.file(r.id), Path: f.path, Meaning: f.meaning}))
+			faults.Add(s.judgeFault(s.layout, model.Fault{Code: f.code, File: s.fileOf(r.id), Path: f.path, Meaning: f.meaning}))
 		}
 	}
 	return nil
@@ -270,9 +272,9 @@ func documentFlaws(data []byte) (flaws []flaw) {
 	for n := state; n < tape.End(state); n++ {
 		switch {
 		case tape.IsShadowed(n) && n != state:
-			flaws = append(flaws, flaw{FaultDuplicateKey, clip(tape.Pointer(n)), "the key is there twice; the last one counts"})
+			flaws = append(flaws, flaw{FaultDuplicateKey, clipText(tape.Pointer(n)), "the key is there twice; the last one counts"})
 		case tape.Kind(n) == jsontape.Number && isBigInteger(tape.Raw(n)):
-			flaws = append(flaws, flaw{FaultBigInteger, clip(tape.Pointer(n)), fmt.Sprintf("the integer %.40s is beyond 2^53", tape.Raw(n))})
+			flaws = append(flaws, flaw{FaultBigInteger, clipText(tape.Pointer(n)), fmt.Sprintf("the integer %.40s is beyond 2^53", tape.Raw(n))})
 		}
 		if len(flaws) > 100 {
 			break
@@ -297,10 +299,10 @@ func isBigInteger(number []byte) bool {
 // unreadableFolder describes how the SDKs handle a folder that cannot be read.
 const unreadableFolder = "Genkit: a search for a session in it is an error, and so is each row in it that is asked for by its id"
 
-// check returns the faults of files and folders in the storage that no session lists.
-func (p *part) check(ctx context.Context, in engine.In) ([]model.Fault, error) {
+// checkFiles returns the faults of files and folders in the storage that no session lists.
+func (p *part) checkFiles(ctx context.Context, in engine.In) ([]model.Fault, error) {
 	var faults store.FaultList
-	err := search(ctx, in, p.inside(p.dir), func(at place) bool {
+	err := searchFolders(ctx, in, p.storageName(p.dir), func(at place) bool {
 		p.placeFaults(ctx, in, at, faults.Add)
 		return true
 	}, func(dir string, err error) {
@@ -329,7 +331,7 @@ func (p *part) journalFault(ctx context.Context, faults *store.FaultList, broken
 
 // traceFaults tells of traces that could not be joined.
 func (s *Store) traceFaults(ctx context.Context) []model.Fault {
-	j := s.joined()
+	j := s.joinedTraces()
 	if j == nil {
 		return nil
 	}
@@ -338,7 +340,7 @@ func (s *Store) traceFaults(ctx context.Context) []model.Fault {
 		f.Meaning = "the folder cannot be read: " + files.Cause(err).Error()
 		return []model.Fault{f}
 	}
-	passed := j.Skipped()
+	passed := j.CountSkipped()
 	if passed.Torn+passed.Unread == 0 {
 		return nil
 	}
@@ -348,7 +350,7 @@ func (s *Store) traceFaults(ctx context.Context) []model.Fault {
 }
 
 func (p *part) placeFaults(ctx context.Context, in engine.In, at place, tell func(model.Fault)) {
-	g, err := p.group(ctx, in, at)
+	g, err := p.readPlace(ctx, in, at)
 	switch {
 	case ctx.Err() != nil:
 		return // the search says so
@@ -356,9 +358,9 @@ func (p *part) placeFaults(ctx context.Context, in engine.In, at place, tell fun
 		tell(model.Fault{Code: FaultUnreadable, File: at.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: unreadableFolder})
 		return
 	}
-	l := g.layout()
+	l := g.mainLayout()
 	add := func(code, name, pointer, meaning string) {
-		f := g.judged(l, model.Fault{Code: code, File: path.Join(at.dir, name), Path: pointer, Meaning: meaning})
+		f := g.judgeFault(l, model.Fault{Code: code, File: path.Join(at.dir, name), Path: pointer, Meaning: meaning})
 		if code != FaultNameMismatch { // which is a whole row
 			f = files.Stray(f)
 		}
@@ -419,8 +421,8 @@ func pointerFaults(t tree.Tree, g *grouping, add func(code, name, at, meaning st
 	}
 }
 
-// layout returns the layout of most sessions of a place.
-func (g *grouping) layout() layout {
+// mainLayout returns the layout of most sessions of a place.
+func (g *grouping) mainLayout() layout {
 	var votes [len(layoutNames)]int
 	best := layoutGo
 	for _, one := range g.sessions {

@@ -40,8 +40,8 @@ type joined struct {
 // rows of tenants are that deep in a project.
 const tracesAbove = 6
 
-// joined returns the traces that belong to the store, or nil if there are no traces yet.
-func (s *Store) joined() *joined {
+// joinedTraces returns the traces that belong to the store, or nil if there are no traces yet.
+func (s *Store) joinedTraces() *joined {
 	s.joining.Lock()
 	defer s.joining.Unlock()
 	if s.traces == nil {
@@ -95,10 +95,10 @@ func (s *Store) tracesOn() *joined {
 	return nil
 }
 
-// turns returns the turns of a session in the traces. Unreadable traces are left out: the rows do not need
+// tracedTurns returns the turns of a session in the traces. Unreadable traces are left out: the rows do not need
 // them.
-func (s *Store) turns(ctx context.Context, sid string) []traces.Turn {
-	j := s.joined()
+func (s *Store) tracedTurns(ctx context.Context, sid string) []traces.Turn {
+	j := s.joinedTraces()
 	if j == nil || sid == "" {
 		return nil
 	}
@@ -123,9 +123,9 @@ func endsOf(turns []traces.Turn) ends {
 	return e
 }
 
-// turn returns the turn that ended in a row, nil if none is known. Of several, a
+// turnOf returns the turn that ended in a row, nil if none is known. Of several, a
 // trace that was taken twice, the last counts.
-func (e ends) turn(h *model.Header) *traces.Turn {
+func (e ends) turnOf(h *model.Header) *traces.Turn {
 	for _, t := range slices.Backward(e[h.ID]) {
 		if t.EndedIn(h) {
 			return t
@@ -141,7 +141,7 @@ func withSteps(list []model.Header, turns []traces.Turn) []model.Header {
 	ended, numbered := endsOf(turns), make(map[int64]bool)
 	for i := range list {
 		h := list[i]
-		if t := ended.turn(&h); t != nil {
+		if t := ended.turnOf(&h); t != nil {
 			before := t.Headers(&h)
 			if len(before) > 0 && h.ParentID == h.ID {
 				before[0].ParentID = "" // it is no step of its own
@@ -170,25 +170,25 @@ func visitOf(id string, taken map[int64]bool) int64 {
 	return visit
 }
 
-// steps returns the rows of a log with the steps of their turns.
-func (p *part) steps(ctx context.Context, _ engine.In, log *engine.Log) []model.Header {
-	return withSteps(log.Rows, p.opened.turns(ctx, log.Own.(*session).sid))
+// addSteps returns the rows of a log with the steps of their turns.
+func (p *part) addSteps(ctx context.Context, _ engine.In, log *engine.Log) []model.Header {
+	return withSteps(log.Rows, p.opened.tracedTurns(ctx, log.Own.(*session).sid))
 }
 
 // stepState returns the state of a step.
 func (p *part) stepState(ctx context.Context, row *engine.Row) ([]byte, error) {
-	if _, _, _, err := p.step(ctx, row); err != nil {
+	if _, _, _, err := p.findStep(ctx, row); err != nil {
 		return nil, err
 	}
-	state, err := p.opened.joined().State(ctx, row.ID)
+	state, err := p.opened.joinedTraces().State(ctx, row.ID)
 	if errors.Is(err, traces.ErrUnknown) {
 		return nil, model.ErrNoSnapshot
 	}
 	return state, err
 }
 
-// step finds a step: its session, its turn, and its number in that.
-func (p *part) step(ctx context.Context, of *engine.Row) (*session, *traces.Turn, int, error) {
+// findStep finds a step: its session, its turn, and its number in that.
+func (p *part) findStep(ctx context.Context, of *engine.Row) (*session, *traces.Turn, int, error) {
 	log, _, err := of.In()
 	if log == nil {
 		return nil, nil, 0, err
@@ -197,7 +197,7 @@ func (p *part) step(ctx context.Context, of *engine.Row) (*session, *traces.Turn
 		return nil, nil, 0, model.ErrNoSnapshot
 	}
 	one := sessionOf(log)
-	turns := p.opened.turns(ctx, one.sid)
+	turns := p.opened.tracedTurns(ctx, one.sid)
 	for i := range turns {
 		for k := range turns[i].Steps {
 			if turns[i].StepID(k) != of.ID {

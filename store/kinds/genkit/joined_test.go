@@ -58,7 +58,7 @@ func TestHeaders_haveTheStepsOfTurns(t *testing.T) {
 // between.
 func TestWithSteps_refsStayWhenTheSessionGrows(t *testing.T) {
 	s := open(t, project)
-	turns := s.turns(t.Context(), "sess-main")
+	turns := s.tracedTurns(t.Context(), "sess-main")
 	id := "4961ab41-6a1e-4939-8378-81101b52182b"
 	end := slices.IndexFunc(turns, func(turn traces.Turn) bool { return turn.Snapshot == id })
 	if end < 0 || len(turns[end].Steps) != 2 {
@@ -148,15 +148,15 @@ func TestTraces_areFoundUpward(t *testing.T) {
 			t.Errorf("%s has no steps", dir)
 		}
 	}
-	if s := open(t, testdata+"/go-1.13.1"); s.joined() != nil {
-		t.Errorf("a store without traces has those of %s", s.joined().dir)
+	if s := open(t, testdata+"/go-1.13.1"); s.joinedTraces() != nil {
+		t.Errorf("a store without traces has those of %s", s.joinedTraces().dir)
 	}
 }
 
 // Steps hang on a row whatever is wrong with its parent.
 func TestWithSteps_whateverTheParent(t *testing.T) {
 	s := open(t, project)
-	turns := s.turns(t.Context(), "sess-main")
+	turns := s.tracedTurns(t.Context(), "sess-main")
 	id := "4961ab41-6a1e-4939-8378-81101b52182b"
 	for name, rows := range map[string][]*row{
 		"none":    {completed(id, "")},

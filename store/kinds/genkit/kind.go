@@ -66,7 +66,7 @@ func sign(ctx context.Context, at engine.Site) (why string, ok bool, err error) 
 	defer done()
 	whole := at.Whole()
 	probe := probe{tree: few{t}}
-	for _, b := range bases(probe.tree, whole) {
+	for _, b := range findBases(probe.tree, whole) {
 		if probe.isStore(ctx, b.dir, 0) {
 			return probe.why, true, nil
 		}
@@ -97,7 +97,7 @@ type probe struct {
 // isStore reports whether there are rows in a folder, or in each subfolder that is not empty. Above the
 // limits of the probe, the rest is assumed to be like the part that was read.
 func (p *probe) isStore(ctx context.Context, dir string, depth int) bool {
-	at, subfolders, err := list(p.tree, dir)
+	at, subfolders, err := listFolder(p.tree, dir)
 	if p.folders++; err != nil || ctx.Err() != nil {
 		return false
 	}

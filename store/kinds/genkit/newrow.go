@@ -23,23 +23,23 @@ type newRow struct {
 	state []byte
 }
 
-// encode writes a row. Every SDK indents by two spaces and ends without a
+// encodeRow writes a row. Every SDK indents by two spaces and ends without a
 // newline. The order of the members is that of the SDK; of Go it is the alphabet.
 //
 // There is no member besides those of the SDKs: Go drops any other when it
 // rewrites a row, and Python takes no row that has one. That Hindcast wrote it is
 // told by the journal.
-func (n *newRow) encode(l layout) []byte {
-	at := l.quote(n.created)
+func (n *newRow) encodeRow(l layout) []byte {
+	at := l.quoteText(n.created)
 	finish, parent := l.optional(n.finish), l.optional(n.parent)
 	if l == layoutPython {
-		parent = l.quote(n.parent) // it writes "" for none
+		parent = l.quoteText(n.parent) // it writes "" for none
 	}
 	type member struct {
 		key   string
 		value []byte
 	}
-	id, status := member{"snapshotId", l.quote(n.id)}, member{"status", l.quote(statusCompleted)}
+	id, status := member{"snapshotId", l.quoteText(n.id)}, member{"status", l.quoteText(statusCompleted)}
 	created, updated := member{"createdAt", at}, member{"updatedAt", at}
 	session, state := member{"sessionId", n.session}, member{"state", n.state}
 	var members []member
@@ -71,11 +71,11 @@ func (l layout) optional(text string) []byte {
 	if text == "" {
 		return nil
 	}
-	return l.quote(text)
+	return l.quoteText(text)
 }
 
-// quote writes a string as the SDK does: Go alone escapes <, > and &.
-func (l layout) quote(text string) []byte {
+// quoteText writes a string as the SDK does: Go alone escapes <, > and &.
+func (l layout) quoteText(text string) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(l == layoutGo)
@@ -89,9 +89,9 @@ func (l layout) quote(text string) []byte {
 func (l layout) newPointer(id, created string, now time.Time) []byte {
 	if l == layoutGo {
 		return fmt.Appendf(nil, "{\n  \"currentSnapshotId\": %s,\n  \"currentCreatedAt\": %s,\n  \"updatedAt\": %s\n}",
-			l.quote(id), l.quote(created), l.quote(now.UTC().Format(time.RFC3339Nano)))
+			l.quoteText(id), l.quoteText(created), l.quoteText(now.UTC().Format(time.RFC3339Nano)))
 	}
-	return fmt.Appendf(nil, "{\n  \"currentSnapshotId\": %s,\n  \"updatedAt\": %s\n}", l.quote(id), l.quote(l.clock(now, nil)))
+	return fmt.Appendf(nil, "{\n  \"currentSnapshotId\": %s,\n  \"updatedAt\": %s\n}", l.quoteText(id), l.quoteText(l.formatTime(now, nil)))
 }
 
 const (
@@ -99,8 +99,8 @@ const (
 	timePython = "2006-01-02T15:04:05.000000-07:00"
 )
 
-// tick is the least difference between two times that the SDK writes.
-func (l layout) tick() time.Duration {
+// timeTick is the least difference between two times that the SDK writes.
+func (l layout) timeTick() time.Duration {
 	switch l {
 	case layoutJS:
 		return time.Millisecond
@@ -110,9 +110,9 @@ func (l layout) tick() time.Duration {
 	return time.Nanosecond
 }
 
-// clock writes a time as the SDK does. Go writes that of its own zone, which is
+// formatTime writes a time as the SDK does. Go writes that of its own zone, which is
 // taken from another row.
-func (l layout) clock(t time.Time, like *row) string {
+func (l layout) formatTime(t time.Time, like *row) string {
 	switch l {
 	case layoutJS:
 		return t.UTC().Format(timeJS)
@@ -127,13 +127,13 @@ func (l layout) clock(t time.Time, like *row) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// newest returns the time of a row that has to come after all others of the
+// timeAfterAll returns the time of a row that has to come after all others of the
 // session, for every way in which the SDK compares: by the instant in Go, by the
 // text in JavaScript and Python. It is now, or just after a row that a clock dated
 // ahead; that row is then given, too. after is false where no time will do,
 // because a row's time is a text that none follows.
-func (s *session) newest(now time.Time) (text string, ahead *row, after bool) {
-	tick := s.layout.tick()
+func (s *session) timeAfterAll(now time.Time) (text string, ahead *row, after bool) {
+	tick := s.layout.timeTick()
 	at := now.Truncate(tick)
 	var last *row
 	for _, r := range s.rows {
@@ -142,7 +142,7 @@ func (s *session) newest(now time.Time) (text string, ahead *row, after bool) {
 		}
 		last = r
 	}
-	text = s.layout.clock(at, last)
+	text = s.layout.formatTime(at, last)
 	if s.layout == layoutGo {
 		return text, ahead, true
 	}
@@ -156,7 +156,7 @@ func (s *session) newest(now time.Time) (text string, ahead *row, after bool) {
 		if err != nil {
 			return text, ahead, false
 		}
-		text, ahead = s.layout.clock(next.Add(time.Second), last), r
+		text, ahead = s.layout.formatTime(next.Add(time.Second), last), r
 	}
 	return text, ahead, true
 }
@@ -170,7 +170,7 @@ type rowParts struct {
 // partsOf finds in a row what a new one takes over.
 func partsOf(data []byte) (p rowParts, err error) {
 	var top []byte
-	_, err = walk(data, 0, func(key []byte, at int) (int, error) {
+	_, err = walkValue(data, 0, func(key []byte, at int) (int, error) {
 		end, err := jsontape.Skip(data, at)
 		if err != nil {
 			return end, err
@@ -191,7 +191,7 @@ func partsOf(data []byte) (p rowParts, err error) {
 	}
 	if p.session = top; string(top) == "null" || string(top) == `""` || top == nil {
 		p.session = nil
-		for _, m := range members(p.state) {
+		for _, m := range objectMembers(p.state) {
 			if m.key == "sessionId" {
 				p.session = p.state[m.start:m.end:m.end]
 			}
@@ -206,12 +206,12 @@ type span struct {
 	start, end int
 }
 
-// members returns the members of an object, or nil for another value.
-func members(data []byte) (list []span) {
+// objectMembers returns the members of an object, or nil for another value.
+func objectMembers(data []byte) (list []span) {
 	if len(data) == 0 || data[0] != '{' {
 		return nil
 	}
-	_, err := walk(data, 0, func(key []byte, at int) (int, error) {
+	_, err := walkValue(data, 0, func(key []byte, at int) (int, error) {
 		end, err := jsontape.Skip(data, at)
 		if err == nil {
 			list = append(list, span{jsontape.Unquote(key), at, end})
@@ -229,7 +229,7 @@ func members(data []byte) (list []span) {
 func ofSession(state, session []byte) []byte {
 	var out []byte
 	from := 0
-	for _, m := range members(state) {
+	for _, m := range objectMembers(state) {
 		if m.key == "sessionId" {
 			out = append(append(out, state[from:m.start]...), session...)
 			from = m.end

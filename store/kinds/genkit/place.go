@@ -75,8 +75,8 @@ func isStorage(dir string) bool {
 	return strings.HasPrefix(name, ".snapshots") || name == "snapshots" && path.Base(path.Dir(dir)) == ".genkit"
 }
 
-// inside returns the name in the storage of a name below the opened folder.
-func (b base) inside(name string) string {
+// storageName returns the name in the storage of a name below the opened folder.
+func (b base) storageName(name string) string {
 	if b.dir == "." {
 		return path.Join(b.up, name)
 	}
@@ -86,9 +86,9 @@ func (b base) inside(name string) string {
 	return strings.TrimPrefix(name, b.dir+"/")
 }
 
-// shown returns the name below the opened folder of a name in the storage. It begins with
+// shownName returns the name below the opened folder of a name in the storage. It begins with
 // "../" where that is elsewhere.
-func (b base) shown(name string) string {
+func (b base) shownName(name string) string {
 	if b.up == "" {
 		return path.Join(b.dir, name)
 	}
@@ -101,10 +101,10 @@ func (b base) shown(name string) string {
 	return strings.Repeat("../", strings.Count(b.up, "/")+1) + name
 }
 
-// bases returns where rows are looked for in an opened folder, whose whole name is given. In a
+// findBases returns where rows are looked for in an opened folder, whose whole name is given. In a
 // project these are the places that the SDKs' samples use: what else is in it is not gone
 // through.
-func bases(t tree.Tree, whole string) (list []base) {
+func findBases(t tree.Tree, whole string) (list []base) {
 	if tree.IsFolder(t, ".genkit/snapshots") {
 		list = append(list, base{dir: ".genkit/snapshots"})
 	}
@@ -145,7 +145,7 @@ func (p *place) isGlobal() bool { return path.Base(p.dir) == defaultPrefix }
 // labelOf returns the label of a folder of the storage: what the names of its sessions
 // begin with. Two have the same one where "global" is beside rows that lie flat.
 func (b base) labelOf(dir string) string {
-	dir = b.shown(dir)
+	dir = b.shownName(dir)
 	below := strings.TrimPrefix(strings.TrimPrefix(dir, b.dir), "/")
 	if b.dir == "." {
 		below = dir
@@ -164,8 +164,8 @@ func isPassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"
 }
 
-// list reads the names in a folder. subfolders are the folders to search next.
-func list(t tree.Tree, dir string) (p place, subfolders []string, err error) {
+// listFolder reads the names in a folder. subfolders are the folders to search next.
+func listFolder(t tree.Tree, dir string) (p place, subfolders []string, err error) {
 	p = place{dir: dir}
 	names, err := t.List(dir)
 	if err != nil {
@@ -202,11 +202,11 @@ func list(t tree.Tree, dir string) (p place, subfolders []string, err error) {
 	return p, subfolders, nil
 }
 
-// search goes through the folders of a storage, from one on, and hands on each that may
+// searchFolders goes through the folders of a storage, from one on, and hands on each that may
 // have rows, a folder before those in it, until visit says stop. A folder that cannot be
 // read is handed to unreadable; so is the first that is not looked at because there are
 // too many, with errFarOff.
-func search(ctx context.Context, t tree.Tree, from string, visit func(place) bool, unreadable func(dir string, err error)) error {
+func searchFolders(ctx context.Context, t tree.Tree, from string, visit func(place) bool, unreadable func(dir string, err error)) error {
 	type step struct {
 		at    string
 		depth int
@@ -218,7 +218,7 @@ func search(ctx context.Context, t tree.Tree, from string, visit func(place) boo
 		}
 		s := open[0]
 		open = open[1:]
-		p, subfolders, err := list(t, s.at)
+		p, subfolders, err := listFolder(t, s.at)
 		if errors.Is(err, fs.ErrClosed) {
 			return err
 		}
@@ -244,9 +244,9 @@ func search(ctx context.Context, t tree.Tree, from string, visit func(place) boo
 // errFarOff: the search for rows ended before a folder.
 var errFarOff = fmt.Errorf("more than %d folders come before this one: it is not searched for rows, nor are those behind it", mostFolders)
 
-// candidates returns the folders of the storage that a session of a label may be in: in
+// candidateFolders returns the folders of the storage that a session of a label may be in: in
 // "global" and flat. A label is data; only folders that search would find are given.
-func (b base) candidates(t tree.Tree, label string) (list []string) {
+func (b base) candidateFolders(t tree.Tree, label string) (list []string) {
 	label, flatOnly := strings.CutSuffix("/"+label, "/.")
 	label = strings.TrimPrefix(label, "/")
 	below, ok := label, true
@@ -262,17 +262,17 @@ func (b base) candidates(t tree.Tree, label string) (list []string) {
 		dirs = dirs[1:]
 	}
 	for _, dir := range dirs {
-		dir = b.inside(dir)
-		if leads(t, b.inside(b.dir), dir) && b.labelOf(dir) == label {
+		dir = b.storageName(dir)
+		if leadsDown(t, b.storageName(b.dir), dir) && b.labelOf(dir) == label {
 			list = append(list, dir)
 		}
 	}
 	return list
 }
 
-// leads reports whether the way from one folder to another below it goes through folders
+// leadsDown reports whether the way from one folder to another below it goes through folders
 // only: links are not gone into.
-func leads(t tree.Tree, from, dir string) bool {
+func leadsDown(t tree.Tree, from, dir string) bool {
 	for ; dir != from && dir != "."; dir = path.Dir(dir) {
 		if at, err := t.Stamp(dir); err != nil || at.Kind != files.Directory {
 			return false

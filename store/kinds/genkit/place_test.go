@@ -37,7 +37,7 @@ func TestList_looksAtFoldersAlone(t *testing.T) {
 	}
 	defer disk.Close()
 	on := &looks{Tree: disk}
-	if _, subfolders, err := list(on, "."); err != nil || len(subfolders) != 1 {
+	if _, subfolders, err := listFolder(on, "."); err != nil || len(subfolders) != 1 {
 		t.Fatal(subfolders, err)
 	}
 	if on.count == 0 || on.count > 8 {

@@ -40,7 +40,7 @@ func decodePointer(data []byte) (p pointer) {
 		p.err = pointerError("there is no currentSnapshotId")
 		return p
 	}
-	p.current = clip(tape.Text(current))
+	p.current = clipText(tape.Text(current))
 	for _, known := range []struct {
 		key string
 		m   *moment
@@ -49,7 +49,7 @@ func decodePointer(data []byte) (p pointer) {
 		if tape.Kind(n) != jsontape.String {
 			continue
 		}
-		known.m.text = clip(tape.Text(n))
+		known.m.text = clipText(tape.Text(n))
 		at, err := time.Parse(time.RFC3339, known.m.text)
 		switch {
 		case err == nil:

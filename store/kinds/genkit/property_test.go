@@ -152,11 +152,11 @@ func (k *agentSDK) turn(sid string, from *doc, status, text string) string {
 		messages = append(messages, state.Messages...)
 	}
 	messages = append(messages, json.RawMessage(fmt.Sprintf(`{"content": [{"text": %q}], "role": "user"}`, text)))
-	n := newRow{id: id, parent: parent, created: k.layout.clock(*k.now, nil), session: k.layout.quote(sid)}
+	n := newRow{id: id, parent: parent, created: k.layout.formatTime(*k.now, nil), session: k.layout.quoteText(sid)}
 	state, err := json.MarshalIndent(map[string]any{"messages": messages, "sessionId": sid}, "  ", "  ")
 	k.must(err)
 	n.state = state
-	row := strings.Replace(string(n.encode(k.layout)), `"status": "completed"`, `"status": "`+status+`"`, 1)
+	row := strings.Replace(string(n.encodeRow(k.layout)), `"status": "completed"`, `"status": "`+status+`"`, 1)
 	k.put(filepath.Join(k.dir, id+".json"), []byte(row))
 	if k.layout != layoutPython {
 		pointers := filepath.Join(k.dir, ".pointers")

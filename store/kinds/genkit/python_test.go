@@ -60,7 +60,7 @@ func TestResume_agreesWithThePythonSDK(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			sid, _, _ := strings.Cut(id, "-")
-			log, err := s.of(sid).Log(t.Context(), sid)
+			log, err := s.partOf(sid).Log(t.Context(), sid)
 			if err != nil {
 				if refused := strings.Contains(want.ID, "Error: "); !refused {
 					t.Fatalf("the SDK reads it (%+v): %v", want, err)
@@ -78,10 +78,10 @@ func TestResume_agreesWithThePythonSDK(t *testing.T) {
 			if refused := strings.Contains(want.ID, "Error: "); refused != one.pythonRefuses(r) {
 				t.Errorf("read by its id the SDK says %q; it is refused here: %t", want.ID, one.pythonRefuses(r))
 			}
-			if goesOn := want.ID == statusCompleted; goesOn != one.resumable(r, evening).whole() {
-				t.Errorf("the SDK says %q, and here it is %q", want.ID, one.resumable(r, evening))
+			if goesOn := want.ID == statusCompleted; goesOn != one.resumeByID(r, evening).isWhole() {
+				t.Errorf("the SDK says %q, and here it is %q", want.ID, one.resumeByID(r, evening))
 			}
-			now, _ := one.resumed()
+			now, _ := one.resumedRow()
 			switch _, fails, failed := strings.Cut(want.Session, "FAILED_PRECONDITION: "); {
 			case failed:
 				if now.err == "" || !strings.Contains(fails, "leaf") && !strings.Contains(now.err, "cyclic") {

@@ -73,7 +73,7 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 
 // fetched returns how many files of rows the store has read.
 func fetched(s *Store) (n int64) {
-	for _, p := range s.parts() {
+	for _, p := range s.listParts() {
 		n += p.files.Storage.Memo.CountReads()
 	}
 	return n

@@ -99,14 +99,14 @@ var notMended = map[string]string{
 	FaultJournal:      "another program changed a file, which is neither as before nor as planned: only you can tell which content is right",
 }
 
-// repair plans a repair. The error is a model.NothingToError where the SDK starts the
+// planRepair plans a repair. The error is a model.NothingToError where the SDK starts the
 // session, and a *model.UnsupportedError with the reason where it does not and Hindcast
 // cannot help.
-func (s *session) repair(in engine.In) (*engine.Move, error) {
+func (s *session) planRepair(in engine.In) (*engine.Move, error) {
 	if why := s.refusesSession(); why != "" {
 		return nil, &model.UnsupportedError{Op: model.OpRepair, Reason: why}
 	}
-	stop := s.obstacle(in.Now)
+	stop := s.findObstacle(in.Now)
 	switch {
 	case stop.why == "":
 		return nil, &model.NothingToError{Op: model.OpRepair}
@@ -120,18 +120,18 @@ func (s *session) repair(in engine.In) (*engine.Move, error) {
 	var t *target
 	if stop.to != nil {
 		var err error
-		if t, err = s.target(in, stop.to.id, model.OpRepair); err != nil {
+		if t, err = s.findTarget(in, stop.to.id, model.OpRepair); err != nil {
 			return nil, err
 		}
-		m, why = t.move(), ", because it is not JSON"
+		m, why = t.newMove(), ", because it is not JSON"
 		m.Hazards = append([]string{stop.why}, m.Hazards...)
 	}
 	for _, r := range stop.aside {
-		m.Steps = append(m.Steps, tree.Step{Name: s.file(r.id), Aside: true})
+		m.Steps = append(m.Steps, tree.Step{Name: s.fileOf(r.id), Aside: true})
 		m.Writes = append(m.Writes, fmt.Sprintf("row %s is set aside%s", model.ShortID(r.id, 8), why))
 	}
 	if t != nil {
-		return t.lead(m, model.OpRepair, stop.how)
+		return t.leadTo(m, model.OpRepair, stop.how)
 	}
 	if s.pointer != nil {
 		m.Steps = append(m.Steps, tree.Step{Name: s.pointerFile(), Aside: true})
@@ -154,9 +154,9 @@ type obstacle struct {
 	wait bool
 }
 
-// obstacle finds out what is wrong with where the SDK starts a session.
-func (s *session) obstacle(now time.Time) (a obstacle) {
-	found, scanned := s.resumed()
+// findObstacle finds out what is wrong with where the SDK starts a session.
+func (s *session) findObstacle(now time.Time) (a obstacle) {
+	found, scanned := s.resumedRow()
 	if s.layout == layoutJS {
 		for _, r := range s.rows {
 			if r.broken {
@@ -175,9 +175,9 @@ func (s *session) obstacle(now time.Time) (a obstacle) {
 		}
 	case found.row == nil:
 		return obstacle{} // there is nothing to lose
-	case s.layout == layoutGo && s.blocks(found.row):
-		a = s.blocked(found.row, now)
-	case s.layout == layoutJS && s.circles(found.row):
+	case s.layout == layoutGo && s.isRefusedByGo(found.row):
+		a = s.blockedStart(found.row, now)
+	case s.layout == layoutJS && s.isInCircle(found.row):
 		a.why, a.to = "the lineage of the head runs in a circle: with maxPersistedChainLength the next save never ends", found.row
 	case s.layout == layoutPython && s.passedOver(found, now) != nil:
 		a.to = s.passedOver(found, now)
@@ -206,20 +206,20 @@ func (s *session) newestGood(now time.Time) *row {
 	return nil
 }
 
-// blocks reports whether Go refuses to resume the row.
-func (s *session) blocks(r *row) bool {
+// isRefusedByGo reports whether Go refuses to resume the row.
+func (s *session) isRefusedByGo(r *row) bool {
 	return r.isWorking() || r.status == statusAborted && !r.hasState || s.refusesFailed(r)
 }
 
-// blocked is the obstacle of a session of Go's that stands at a row which is not resumed.
-func (s *session) blocked(r *row, now time.Time) obstacle {
+// blockedStart is the obstacle of a session of Go's that stands at a row which is not resumed.
+func (s *session) blockedStart(r *row, now time.Time) obstacle {
 	switch {
 	case r.isWorking() && !r.isStale(now):
-		return obstacle{why: s.refuses(r, now), wait: true}
-	case s.refusesFailed(r) && s.refuses(r, now) == "":
+		return obstacle{why: s.refusalReason(r, now), wait: true}
+	case s.refusesFailed(r) && s.refusalReason(r, now) == "":
 		return obstacle{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and is %s", model.ShortID(r.id, 8), r.status), to: r}
 	}
-	a := obstacle{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and %s", model.ShortID(r.id, 8), s.refuses(r, now)), to: s.goodAbove(r, now)}
+	a := obstacle{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and %s", model.ShortID(r.id, 8), s.refusalReason(r, now)), to: s.goodAbove(r, now)}
 	if a.to == nil {
 		a.to = s.newestGood(now)
 	}
@@ -229,10 +229,10 @@ func (s *session) blocked(r *row, now time.Time) obstacle {
 	// Each row that Go would come to next goes, until Go comes to a row that it resumes.
 	rest := *s
 	rest.pointer = nil
-	for at := r; at != nil && s.blocks(at) && (!at.isWorking() || at.isStale(now)); {
+	for at := r; at != nil && s.isRefusedByGo(at) && (!at.isWorking() || at.isStale(now)); {
 		a.aside = append(a.aside, at)
 		rest.rows = slices.DeleteFunc(slices.Clone(rest.rows), func(r *row) bool { return r == at })
-		at = rest.scan().row
+		at = rest.scanRows().row
 	}
 	return a
 }
@@ -250,7 +250,7 @@ func (s *session) passedOver(found choice, now time.Time) *row {
 // isPointerUseless reports whether the session has a pointer that the SDK does not
 // trust.
 func (s *session) isPointerUseless() bool {
-	return s.layout != layoutPython && s.pointer != nil && (s.pointer.err != nil || s.pointed() == nil)
+	return s.layout != layoutPython && s.pointer != nil && (s.pointer.err != nil || s.pointedRow() == nil)
 }
 
 var errNoRow = errors.New("no row would be resumed")

@@ -169,8 +169,8 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 	switch {
 	case !needed && errors.As(err, &nothing):
 		one := session1(t, s, session)
-		now, _ := one.resumed()
-		if now.err != "" || now.row == nil && one.newestGood(evening) != nil || now.row != nil && one.layout == layoutGo && one.blocks(now.row) {
+		now, _ := one.resumedRow()
+		if now.err != "" || now.row == nil && one.newestGood(evening) != nil || now.row != nil && one.layout == layoutGo && one.isRefusedByGo(now.row) {
 			t.Errorf("%s is said to be sound, and resumes %+v", session, now)
 		}
 		return
@@ -195,7 +195,7 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 		}
 	}
 	one := session1(t, s, session)
-	if now, scanned := one.resumed(); len(one.rows) > 0 && (now.row == nil || scanned.row != now.row) {
+	if now, scanned := one.resumedRow(); len(one.rows) > 0 && (now.row == nil || scanned.row != now.row) {
 		t.Errorf("the pointer leads to %+v and a search to %+v", now, scanned)
 	}
 	if again, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}}); !errors.As(err, &nothing) {

@@ -47,49 +47,49 @@ import (
 // circle, as it does above rows that detached work ended in (1.42): a store with
 // maxPersistedChainLength would follow it for ever.
 
-// move plans a change of a session.
-func (p *part) move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+// planMove plans a change of a session.
+func (p *part) planMove(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	one := sessionOf(before)
 	if c.Op == model.OpRepair {
-		return one.repair(in)
+		return one.planRepair(in)
 	}
 	if c.Op == model.OpEdit {
 		if err := checkState(c.State); err != nil {
 			return nil, err
 		}
 	}
-	t, err := one.target(in, c.Ref.ID, c.Op)
+	t, err := one.findTarget(in, c.Ref.ID, c.Op)
 	if err != nil {
 		return nil, err
 	}
 	switch c.Op {
 	case model.OpRestore:
-		return t.restore()
+		return t.planRestore()
 	case model.OpFork, model.OpEdit:
-		return t.fork(c, p.labelOf(one.place.dir))
+		return t.planFork(c, p.labelOf(one.place.dir))
 	case model.OpRun:
-		return t.run()
+		return t.planRun()
 	}
 	return nil, &model.UnsupportedError{Op: c.Op, Reason: lacks(c.Op)}
 }
 
-// restore plans to make the target the head. The error is a *model.UnsupportedError for a
+// planRestore plans to make the target the head. The error is a *model.UnsupportedError for a
 // row that no session can go on from.
-func (t *target) restore() (*engine.Move, error) {
+func (t *target) planRestore() (*engine.Move, error) {
 	if why := t.one.refusesSession(); why != "" {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: why}
 	}
 	how := byRow
-	found, scanned := t.one.resumed()
+	found, scanned := t.one.resumedRow()
 	switch {
-	case t.one.layout == layoutGo && !t.one.resumable(t.row, t.now).whole():
+	case t.one.layout == layoutGo && !t.one.resumeByID(t.row, t.now).isWhole():
 		// Some version in question would refuse it, though it is the head.
 	case found.row == t.row && scanned.row == t.row:
 		how = byNothing
 	case scanned.row == t.row && t.one.layout != layoutPython:
 		how = byPointer
 	}
-	return t.lead(t.move(), model.OpRestore, how)
+	return t.leadTo(t.newMove(), model.OpRestore, how)
 }
 
 // way is how a target becomes what its session resumes.
@@ -104,8 +104,8 @@ const (
 	byNothing
 )
 
-// lead adds to a move what makes the target the row that its session resumes.
-func (t *target) lead(m *engine.Move, op model.Op, how way) (*engine.Move, error) {
+// leadTo adds to a move what makes the target the row that its session resumes.
+func (t *target) leadTo(m *engine.Move, op model.Op, how way) (*engine.Move, error) {
 	one, goal := t.one, &goal{op: op, target: t, want: t.row.id}
 	m.Own = goal
 	switch how {
@@ -121,7 +121,7 @@ func (t *target) lead(m *engine.Move, op model.Op, how way) (*engine.Move, error
 		}
 		goal.want = added.id
 		m.Hazards = append(m.Hazards, hazards...)
-		m.Steps = append(m.Steps, tree.Step{Name: one.file(added.id), Data: added.encode(one.layout)})
+		m.Steps = append(m.Steps, tree.Step{Name: one.fileOf(added.id), Data: added.encodeRow(one.layout)})
 		m.Writes = append(m.Writes, fmt.Sprintf("a new row %s: the state of #%d once more, newer than all others", added.id, m.Target.Index))
 		if one.layout != layoutPython {
 			m.Steps = append(m.Steps, one.pointTo(added.id, added.created, t.now))
@@ -149,9 +149,9 @@ type target struct {
 	open bool
 }
 
-// target finds the row of an id. The error is a *model.UnsupportedError where nothing can
+// findTarget finds the row of an id. The error is a *model.UnsupportedError where nothing can
 // go on from it.
-func (s *session) target(in engine.In, id string, op model.Op) (*target, error) {
+func (s *session) findTarget(in engine.In, id string, op model.Op) (*target, error) {
 	r := s.byID[id]
 	if r == nil {
 		a := s.log.Aside[id]
@@ -162,17 +162,17 @@ func (s *session) target(in engine.In, id string, op model.Op) (*target, error) 
 		return nil, &model.UnsupportedError{Op: op, Reason: "the row was set aside by a repair, because no state can be taken from it; undo the repair to have it back"}
 	}
 	t := &target{one: s, row: r, now: in.Now}
-	data, _, err := in.Read(s.file(r.id), nil)
+	data, _, err := in.Read(s.fileOf(r.id), nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.file(r.id), err)
+		return nil, fmt.Errorf("%s: %w", s.fileOf(r.id), err)
 	}
 	t.sum = fmt.Sprintf("%x", sha256.Sum256(data))
-	why := s.refuses(r, t.now)
+	why := s.refusalReason(r, t.now)
 	if why == "" {
 		if t.parts, err = partsOf(data); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.file(r.id), err)
+			return nil, fmt.Errorf("%s: %w", s.fileOf(r.id), err)
 		}
-		t.changed(t.parts.state)
+		t.setState(t.parts.state)
 		if t.open && r.status != statusCompleted && r.status != "" {
 			why = "it is " + r.status + ", and its state ends with tool calls that have no answer, which a model refuses"
 		}
@@ -198,8 +198,8 @@ func (s *session) refusesSession() string {
 // SDKs append ".json", a number and ".tmp" to it.
 const mostName = 200
 
-// refuses says why no session can go on from a row, "" if one can.
-func (s *session) refuses(r *row, now time.Time) string {
+// refusalReason says why no session can go on from a row, "" if one can.
+func (s *session) refusalReason(r *row, now time.Time) string {
 	switch {
 	case r.broken:
 		return "the file is not JSON"
@@ -226,7 +226,7 @@ func (s *session) refuses(r *row, now time.Time) string {
 // insteadOf names the nearest row above one that a session can go on from.
 func (s *session) insteadOf(r *row, now time.Time) string {
 	if good := s.goodAbove(r, now); good != nil {
-		return fmt.Sprintf("; take #%d %s, the nearest row above it", s.position(good), model.ShortID(good.id, 8))
+		return fmt.Sprintf("; take #%d %s, the nearest row above it", s.positionOf(good), model.ShortID(good.id, 8))
 	}
 	return "; there is no row above it that will do"
 }
@@ -245,12 +245,12 @@ func (s *session) goodAbove(r *row, now time.Time) *row {
 
 // isGood reports whether a row is completed and can be gone on from.
 func (s *session) isGood(r *row, now time.Time) bool {
-	return (r.status == statusCompleted || r.status == "") && s.refuses(r, now) == ""
+	return (r.status == statusCompleted || r.status == "") && s.refusalReason(r, now) == ""
 }
 
-// move begins a move that goes on from the target.
-func (t *target) move() *engine.Move {
-	m := &engine.Move{Target: t.one.point(t.row), Uses: map[string]string{t.one.file(t.row.id): t.sum}}
+// newMove begins a move that goes on from the target.
+func (t *target) newMove() *engine.Move {
+	m := &engine.Move{Target: t.one.pointOf(t.row), Uses: map[string]string{t.one.fileOf(t.row.id): t.sum}}
 	if s := t.row.status; s != statusCompleted && s != "" {
 		text := fmt.Sprintf("its turn is %s: the row that is written says that it is completed, with the state that it left", s)
 		if t.one.layout == layoutGo {
@@ -287,7 +287,7 @@ func (t *target) copyOf(op model.Op) (n *newRow, hazards []string, err error) {
 		return nil, nil, errors.New("the row names no session")
 	}
 	var ahead *row
-	n.created, ahead, _ = one.newest(t.now)
+	n.created, ahead, _ = one.timeAfterAll(t.now)
 	if len(n.created) > 10 && n.created[4] != '-' { // the year 10000: RFC 3339 has none
 		return nil, nil, &model.UnsupportedError{Op: op, Reason: noneAfter}
 	}
@@ -298,7 +298,7 @@ func (t *target) copyOf(op model.Op) (n *newRow, hazards []string, err error) {
 		}
 		hazards = append(hazards, text)
 	}
-	if one.layout == layoutJS && one.circles(t.row) {
+	if one.layout == layoutJS && one.isInCircle(t.row) {
 		n.parent = ""
 		hazards = append(hazards, "the lineage of the row runs in a circle: the new row begins a lineage of its own, because a store with maxPersistedChainLength would follow the old one for ever")
 	}
@@ -319,10 +319,10 @@ func (l layout) rejectOption() string {
 	return "rejectBranchingSessions"
 }
 
-// circles reports whether the way up from a row comes back to a row on it.
-func (s *session) circles(r *row) bool {
+// isInCircle reports whether the way up from a row comes back to a row on it.
+func (s *session) isInCircle(r *row) bool {
 	passed := map[string]bool{}
-	for ; r != nil; r = s.get(r.parentID) {
+	for ; r != nil; r = s.findRow(r.parentID) {
 		if passed[r.id] {
 			return true
 		}

@@ -118,7 +118,7 @@ func undo(t testing.TB, s *Store) {
 
 func session1(t testing.TB, s *Store, id string) *session {
 	t.Helper()
-	log, err := s.of(id).Log(t.Context(), id)
+	log, err := s.partOf(id).Log(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestRestore_everyRow(t *testing.T) {
 func checkRestored(t *testing.T, s *Store, target model.Header, receipt model.Receipt) {
 	t.Helper()
 	one := session1(t, s, target.SessionID)
-	now, scanned := one.resumed()
+	now, scanned := one.resumedRow()
 	if now.row == nil || scanned.row != now.row {
 		t.Fatalf("%s: the pointer leads to %v and a search to %v", target.ID, now.row, scanned.row)
 	}
@@ -202,7 +202,7 @@ func checkRestored(t *testing.T, s *Store, target model.Header, receipt model.Re
 	if head.ID != target.ID && head.EventName != "restore" {
 		t.Errorf("the row of the restore is shown as %q", head.EventText())
 	}
-	if why := one.resumable(now.row, evening); !why.whole() {
+	if why := one.resumeByID(now.row, evening); !why.isWhole() {
 		t.Errorf("the head %s cannot be resumed: %s", head.ID, why)
 	}
 	for _, f := range now.row.flaws {
@@ -306,7 +306,7 @@ func TestRestore_rowAsTheSDKWritesIt(t *testing.T) {
 			ref := model.Ref{Session: test.session, ID: test.to}
 			receipt := restore(t, s, test.session, test.to)
 			one := session1(t, s, test.session)
-			file := filepath.Join(dir, filepath.FromSlash(one.file(receipt.Head.ID)))
+			file := filepath.Join(dir, filepath.FromSlash(one.fileOf(receipt.Head.ID)))
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -673,7 +673,7 @@ func TestRestore_rewrittenWhilePlanned(t *testing.T) {
 	for after := range 3 { // a look, the read that decodes it, and the one that takes its state
 		dir := copyOfStore(t, "go-1.13.1")
 		s := open(t, dir)
-		st := s.parts()[0].files.Storage
+		st := s.listParts()[0].files.Storage
 		changed := false
 		st.ReadThrough(func(on tree.Tree) tree.Tree {
 			return &changing{on, "barista/global/" + second + rowSuffix, after, func() {

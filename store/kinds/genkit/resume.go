@@ -48,16 +48,16 @@ type choice struct {
 
 const noLeaf = "has no leaf snapshot (corrupt or cyclic history)"
 
-// resumed returns the row that the SDK resumes, and what it would find without the
+// resumedRow returns the row that the SDK resumes, and what it would find without the
 // pointer.
-func (s *session) resumed() (now, scanned choice) {
-	scanned = s.scan()
-	target := s.pointed()
+func (s *session) resumedRow() (now, scanned choice) {
+	scanned = s.scanRows()
+	target := s.pointedRow()
 	switch {
 	case target != nil && s.layout == layoutJS && target.broken:
 		return choice{leaf: target, err: notJSON}, scanned
 	case target != nil:
-		return s.back(target), scanned
+		return s.goBack(target), scanned
 	}
 	return scanned, scanned
 }
@@ -65,8 +65,8 @@ func (s *session) resumed() (now, scanned choice) {
 // notJSON is the error of JavaScript if the pointer names a row that it cannot parse.
 const notJSON = "SyntaxError: the row that the pointer names is not JSON"
 
-// pointed returns the row that a valid pointer names, or nil.
-func (s *session) pointed() *row {
+// pointedRow returns the row that a valid pointer names, or nil.
+func (s *session) pointedRow() *row {
 	if s.pointer == nil || s.pointer.err != nil || s.layout == layoutPython {
 		return nil
 	}
@@ -77,8 +77,8 @@ func (s *session) pointed() *row {
 	return r
 }
 
-// scan returns the choice of an SDK that goes through the rows.
-func (s *session) scan() choice {
+// scanRows returns the choice of an SDK that goes through the rows.
+func (s *session) scanRows() choice {
 	switch s.layout {
 	case layoutGo:
 		for i := len(s.rows) - 1; i >= 0; i-- {
@@ -120,20 +120,20 @@ func (s *session) newestLeaf(takes func(*row) bool, before func(a, b *row) bool)
 	}
 	switch {
 	case leaf != nil:
-		return s.back(leaf)
+		return s.goBack(leaf)
 	case taken > 0:
 		return choice{err: noLeaf}
 	}
 	return choice{}
 }
 
-// back goes from a leaf to the row that can be resumed. Go does not.
-func (s *session) back(leaf *row) choice {
+// goBack goes from a leaf to the row that can be resumed. Go does not.
+func (s *session) goBack(leaf *row) choice {
 	if s.layout == layoutGo {
 		return choice{row: leaf}
 	}
 	seen := map[string]bool{}
-	for r := leaf; r != nil; r = s.get(r.parentID) {
+	for r := leaf; r != nil; r = s.findRow(r.parentID) {
 		switch {
 		case r.status == statusCompleted:
 			return choice{row: r, leaf: leaf}
@@ -161,18 +161,18 @@ func (r *row) goPassesOver() bool {
 // pythonRefuses reports whether Python's model does not take the row.
 func (s *session) pythonRefuses(r *row) bool {
 	return r.broken || r.misshapen || r.unknownKeys || !knownStatus[r.status] ||
-		r.status == statusAborting && !s.versions(layoutPython).NewestFollows(knowsAborting) ||
+		r.status == statusAborting && !s.sdkVersions(layoutPython).NewestFollows(knowsAborting) ||
 		r.finishReason != "" && !knownFinish[r.finishReason] ||
 		slices.ContainsFunc(r.flaws, func(f flaw) bool {
 			return f.code == FaultNotUTF8 || f.code == FaultNoTime && r.created.text == ""
 		})
 }
 
-// head returns the row that is drawn as the head: the one that the SDK resumes.
+// headRow returns the row that is drawn as the head: the one that the SDK resumes.
 // Where it resumes none, it is the one at which the session stands: what the SDK
 // found and could not resume, else the last.
-func (s *session) head() *row {
-	now, scanned := s.resumed()
+func (s *session) headRow() *row {
+	now, scanned := s.resumedRow()
 	for _, r := range []*row{now.row, now.leaf, scanned.leaf} {
 		if r != nil && s.byID[r.id] == r {
 			return r
@@ -192,8 +192,8 @@ type resumption struct {
 	only string
 }
 
-// whole reports whether every version resumes the row.
-func (r resumption) whole() bool { return r == resumption{} }
+// isWhole reports whether every version resumes the row.
+func (r resumption) isWhole() bool { return r == resumption{} }
 
 // String says it in words.
 func (r resumption) String() string {
@@ -206,8 +206,8 @@ func (r resumption) String() string {
 	return "yes"
 }
 
-// resumable returns the answer of the SDK that is asked for a row by its id.
-func (s *session) resumable(r *row, now time.Time) resumption {
+// resumeByID returns the answer of the SDK that is asked for a row by its id.
+func (s *session) resumeByID(r *row, now time.Time) resumption {
 	switch s.layout {
 	case layoutGo:
 		return s.resumableByGo(r, now)
@@ -232,7 +232,7 @@ func (s *session) resumableByGo(r *row, now time.Time) resumption {
 	if r.parentID != "" {
 		parent = fmt.Sprintf("resume from its parent %q", r.parentID)
 	}
-	versions := s.versions(layoutGo)
+	versions := s.sdkVersions(layoutGo)
 	switch {
 	case r.goRefuses():
 		return resumption{refused: "the file cannot be parsed"}
@@ -257,5 +257,5 @@ func (s *session) resumableByGo(r *row, now time.Time) resumption {
 // refusesFailed reports whether Go, in the newest version in question, refuses a row for
 // how its turn ended.
 func (s *session) refusesFailed(r *row) bool {
-	return s.layout == layoutGo && (r.status == statusFailed || r.status == statusAborted) && !s.versions(layoutGo).NewestFollows(resumesFailed)
+	return s.layout == layoutGo && (r.status == statusFailed || r.status == statusAborted) && !s.sdkVersions(layoutGo).NewestFollows(resumesFailed)
 }

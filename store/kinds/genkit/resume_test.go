@@ -63,7 +63,7 @@ func made(l layout, pointer *pointer, rows ...*row) *session {
 func headersOf(t testing.TB, s *session) []model.Header {
 	t.Helper()
 	var nothing engine.Writes
-	log, err := nothing.Complete(t.Context(), engine.In{}, s.read(placeOf(".", "s", ""), engine.In{Now: evening}), nil)
+	log, err := nothing.Complete(t.Context(), engine.In{}, s.buildLog(placeOf(".", "s", ""), engine.In{Now: evening}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +104,9 @@ func TestResumed_byTheRuleOfEachSDK(t *testing.T) {
 		{"Go: nor one to a name that is none", made(layoutGo, names("a..a"), completed("a..a", ""), completed("b", "a..a")), "b", "b"},
 		{"Go: nor one that cannot be read", made(layoutGo, &pointer{current: "a", err: errNote}, completed("a", ""), completed("b", "a")), "b", "b"},
 		{"Go: a row that is no JSON is passed over", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.broken = true })), "a", "a"},
-		{"Go: and one whose time cannot be read", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true; r.add(FaultTime, "/createdAt", "") })), "a", "a"},
-		{"Go: where the newest has anything else wrong, none is found", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true; r.add(FaultTime, "/updatedAt", "") })), "<b", "<b"},
-		{"Go: unless a newer one follows", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.misshapen = true; r.add(FaultRowShape, "/status", "") }), completed("c", "b")), "c", "c"},
+		{"Go: and one whose time cannot be read", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true; r.addFault(FaultTime, "/createdAt", "") })), "a", "a"},
+		{"Go: where the newest has anything else wrong, none is found", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true; r.addFault(FaultTime, "/updatedAt", "") })), "<b", "<b"},
+		{"Go: unless a newer one follows", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.misshapen = true; r.addFault(FaultRowShape, "/status", "") }), completed("c", "b")), "c", "c"},
 		{"Go: parents play no part", made(layoutGo, nil, completed("a", "b"), completed("b", "a")), "b", "b"},
 
 		{"JS: the newest leaf", made(layoutJS, nil, completed("a", ""), completed("b", "a"), completed("c", "a")), "c", "c"},
@@ -142,7 +142,7 @@ func TestResumed_byTheRuleOfEachSDK(t *testing.T) {
 			}
 			return text
 		}
-		now, scanned := c.s.resumed()
+		now, scanned := c.s.resumedRow()
 		if text(now) != c.now || text(scanned) != c.scanned {
 			t.Errorf("%s: resumes %q, would find %q; want %q and %q", c.name, text(now), text(scanned), c.now, c.scanned)
 		}
@@ -172,7 +172,7 @@ func TestResumable_byID(t *testing.T) {
 		{row{status: "completed", unknownKeys: true}, layoutPython, "no: the model of the Python SDK does not take the row"},
 		{row{status: "completed", badTime: true}, layoutGo, "no: the file cannot be parsed"},
 	} {
-		if got := made(c.l, nil).resumable(&c.r, now).String(); got != c.want {
+		if got := made(c.l, nil).resumeByID(&c.r, now).String(); got != c.want {
 			t.Errorf("%+v is %q, want %q", c.r, got, c.want)
 		}
 	}
@@ -233,7 +233,7 @@ func TestHeaders_endWhateverTheLineage(t *testing.T) {
 				if len(list) != n || heads != 1 {
 					t.Errorf("%s of %s in %v: %d headers, %d heads", name, status, layout(l), len(list), heads)
 				}
-				if len(s.faults().All()) > 200 {
+				if len(s.sessionFaults().All()) > 200 {
 					t.Errorf("%s: too many faults", name)
 				}
 			}

@@ -64,8 +64,8 @@ type flaw struct {
 	code, path, meaning string
 }
 
-// session returns the session that a row belongs to, "" where it does not say.
-func (r *row) session() string {
+// ownSession returns the session that a row belongs to, "" where it does not say.
+func (r *row) ownSession() string {
 	if r.sessionID != "" {
 		return r.sessionID
 	}
@@ -75,7 +75,7 @@ func (r *row) session() string {
 // maxFlaws bounds the flaws of one row that are kept.
 const maxFlaws = 20
 
-func (r *row) add(code, path, meaning string) {
+func (r *row) addFault(code, path, meaning string) {
 	if len(r.flaws) == maxFlaws {
 		return
 	}
@@ -97,7 +97,7 @@ var knownKeys = map[string]bool{
 func decodeRow(id string, data []byte) (r row, ok bool) {
 	d := rowDecoder{data: data}
 	d.row.id = id
-	d.decode()
+	d.decodeRow()
 	return d.row, d.row.snapshotID != ""
 }
 
@@ -112,49 +112,49 @@ type rowDecoder struct {
 
 var bom = []byte("\ufeff")
 
-func (d *rowDecoder) decode() {
+func (d *rowDecoder) decodeRow() {
 	r := &d.row
 	at := 0
 	switch {
 	case len(d.data) == 0:
-		d.damaged(FaultRowFile, "", "the file is empty")
+		d.noteDamage(FaultRowFile, "", "the file is empty")
 		return
 	case bytes.HasPrefix(d.data, bom):
 		at = len(bom)
-		d.damaged(FaultBOM, "byte 0", "the file begins with a byte order mark")
+		d.noteDamage(FaultBOM, "byte 0", "the file begins with a byte order mark")
 	}
 	if !utf8.Valid(d.data) {
-		r.add(FaultNotUTF8, fmt.Sprintf("byte %d", files.FirstInvalid(d.data)), "the file is not UTF-8")
+		r.addFault(FaultNotUTF8, fmt.Sprintf("byte %d", files.FirstInvalid(d.data)), "the file is not UTF-8")
 	}
-	end, err := walk(d.data, at, d.member)
+	end, err := walkValue(d.data, at, d.decodeMember)
 	if err != nil {
-		d.damaged(FaultRowFile, files.ErrorPath(err), "it is not JSON: "+err.Error())
+		d.noteDamage(FaultRowFile, files.ErrorPath(err), "it is not JSON: "+err.Error())
 		return
 	}
-	if rest := space(d.data, end); rest < len(d.data) {
-		d.damaged(FaultRowFile, fmt.Sprintf("byte %d", rest), "something follows the object")
+	if rest := skipSpace(d.data, end); rest < len(d.data) {
+		d.noteDamage(FaultRowFile, fmt.Sprintf("byte %d", rest), "something follows the object")
 	}
-	d.judge()
+	d.judgeRow()
 }
 
-// damaged notes what keeps every SDK from parsing the file.
-func (d *rowDecoder) damaged(code, path, meaning string) {
+// noteDamage notes what keeps every SDK from parsing the file.
+func (d *rowDecoder) noteDamage(code, path, meaning string) {
 	d.row.broken = true
-	d.row.add(code, path, meaning)
+	d.row.addFault(code, path, meaning)
 }
 
-// misshapen notes a member of the wrong type.
-func (d *rowDecoder) misshapen(path, meaning string) {
+// noteWrongType notes a member of the wrong type.
+func (d *rowDecoder) noteWrongType(path, meaning string) {
 	d.row.misshapen = true
-	d.row.add(FaultRowShape, path, meaning)
+	d.row.addFault(FaultRowShape, path, meaning)
 }
 
-// member takes in one member of the row.
-func (d *rowDecoder) member(quoted []byte, at int) (end int, err error) {
+// decodeMember takes in one member of the row.
+func (d *rowDecoder) decodeMember(quoted []byte, at int) (end int, err error) {
 	key := jsontape.Unquote(quoted)
-	d.note(key)
+	d.noteKey(key)
 	if key == "state" {
-		return d.state(at)
+		return d.walkState(at)
 	}
 	if end, err = jsontape.Skip(d.data, at); err != nil {
 		return end, err
@@ -162,36 +162,36 @@ func (d *rowDecoder) member(quoted []byte, at int) (end int, err error) {
 	r, value := &d.row, d.data[at:end]
 	switch key {
 	case "snapshotId":
-		r.snapshotID = d.text(key, value)
+		r.snapshotID = d.decodeText(key, value)
 	case "sessionId":
-		r.sessionID = d.text(key, value)
+		r.sessionID = d.decodeText(key, value)
 	case "parentId":
-		r.parentID = d.text(key, value)
+		r.parentID = d.decodeText(key, value)
 	case "status":
-		r.status = d.text(key, value)
+		r.status = d.decodeText(key, value)
 	case "finishReason":
-		r.finishReason = d.text(key, value)
+		r.finishReason = d.decodeText(key, value)
 	case "createdAt":
-		r.created = d.moment(key, value)
+		r.created = d.decodeTime(key, value)
 	case "updatedAt":
-		r.updated = d.moment(key, value)
+		r.updated = d.decodeTime(key, value)
 	case "heartbeatAt":
-		r.heartbeat = d.moment(key, value)
+		r.heartbeat = d.decodeTime(key, value)
 	case "error":
-		d.failure(value)
+		d.decodeFailure(value)
 	}
 	return end, nil
 }
 
-// note keeps account of the keys: which come first, twice, or from elsewhere.
-func (d *rowDecoder) note(key string) {
+// noteKey keeps account of the keys: which come first, twice, or from elsewhere.
+func (d *rowDecoder) noteKey(key string) {
 	r := &d.row
 	if d.n == 0 && key == "createdAt" {
 		r.style = styleGo
 	}
 	for i := range d.n {
 		if d.seen[i] == key {
-			r.add(FaultDuplicateKey, "/"+key, "the key is there twice; the last one counts")
+			r.addFault(FaultDuplicateKey, "/"+key, "the key is there twice; the last one counts")
 			return
 		}
 	}
@@ -201,72 +201,72 @@ func (d *rowDecoder) note(key string) {
 	}
 	if !knownKeys[key] {
 		r.unknownKeys = true
-		r.add(FaultUnknownKey, "/"+clip(key), "no SDK writes this key")
+		r.addFault(FaultUnknownKey, "/"+clipText(key), "no SDK writes this key")
 	}
 }
 
-// clip bounds a text that is kept. What is cut off is told by an ellipsis.
-func clip(text string) string {
+// clipText bounds a text that is kept. What is cut off is told by an ellipsis.
+func clipText(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
-// text returns a string; null is "", as it is for every SDK.
-func (d *rowDecoder) text(key string, value []byte) string {
+// decodeText returns a string; null is "", as it is for every SDK.
+func (d *rowDecoder) decodeText(key string, value []byte) string {
 	if len(value) > 0 && value[0] == '"' {
-		return clip(jsontape.Unquote(value))
+		return clipText(jsontape.Unquote(value))
 	}
 	if string(value) != "null" {
-		d.misshapen("/"+key, "it is no string")
+		d.noteWrongType("/"+key, "it is no string")
 	}
 	return ""
 }
 
-// moment reads a time in RFC 3339, with any offset and any fraction.
-func (d *rowDecoder) moment(key string, value []byte) (m moment) {
-	m.text = d.text(key, value)
+// decodeTime reads a time in RFC 3339, with any offset and any fraction.
+func (d *rowDecoder) decodeTime(key string, value []byte) (m moment) {
+	m.text = d.decodeText(key, value)
 	if m.text == "" && string(value) != `""` {
 		return m
 	}
 	at, err := time.Parse(time.RFC3339, m.text)
 	if err != nil {
 		d.row.badTime = true
-		d.row.add(FaultTime, "/"+key, fmt.Sprintf("%.60q is no time of RFC 3339", m.text))
+		d.row.addFault(FaultTime, "/"+key, fmt.Sprintf("%.60q is no time of RFC 3339", m.text))
 		return m
 	}
 	m.at = at
 	return m
 }
 
-// failure reads the error of a row.
-func (d *rowDecoder) failure(value []byte) {
+// decodeFailure reads the error of a row.
+func (d *rowDecoder) decodeFailure(value []byte) {
 	if string(value) == "null" {
 		d.row.errored, d.row.errStatus, d.row.errMessage = false, "", ""
 		return
 	}
 	d.row.errored, d.row.errStatus, d.row.errMessage = true, "", ""
-	_, err := walk(value, 0, func(key []byte, at int) (int, error) {
+	_, err := walkValue(value, 0, func(key []byte, at int) (int, error) {
 		end, err := jsontape.Skip(value, at)
 		if err != nil {
 			return end, err
 		}
 		switch jsontape.Unquote(key) {
 		case "status":
-			d.row.errStatus = d.text("error/status", value[at:end])
+			d.row.errStatus = d.decodeText("error/status", value[at:end])
 		case "message":
-			d.row.errMessage = d.text("error/message", value[at:end])
+			d.row.errMessage = d.decodeText("error/message", value[at:end])
 		}
 		return end, nil
 	})
 	if err != nil {
-		d.misshapen("/error", "it is no object")
+		d.noteWrongType("/error", "it is no object")
 	}
 }
 
-// state walks over the state at an offset.
-func (d *rowDecoder) state(at int) (end int, err error) {
+// walkState walks over the state at an offset.
+func (d *rowDecoder) walkState(at int) (end int, err error) {
 	r := &d.row
 	// Of two, the last counts.
 	r.hasState, r.size, r.stateSession = false, 0, ""
@@ -277,21 +277,21 @@ func (d *rowDecoder) state(at int) (end int, err error) {
 		}
 		if r.hasState = string(d.data[at:end]) != "null"; r.hasState {
 			r.size = int64(end - at)
-			d.misshapen("/state", "it is no object")
+			d.noteWrongType("/state", "it is no object")
 		}
 		return end, nil
 	}
 	r.hasState = true
-	end, err = walk(d.data, at, func(key []byte, at int) (end int, err error) {
+	end, err = walkValue(d.data, at, func(key []byte, at int) (end int, err error) {
 		switch string(key) {
 		case `"messages"`:
 			d.noMessages()
 			if at < len(d.data) && d.data[at] == '[' {
-				return d.messages(at)
+				return d.walkMessages(at)
 			}
 		case `"sessionId"`:
 			if end, err = jsontape.Skip(d.data, at); err == nil {
-				r.stateSession = d.text("state/sessionId", d.data[at:end])
+				r.stateSession = d.decodeText("state/sessionId", d.data[at:end])
 			}
 			return end, err
 		}
@@ -311,12 +311,12 @@ func (d *rowDecoder) noMessages() {
 	r.messages, r.title, r.toolFailed, r.toolWaits, d.list = 0, "", false, false, nil
 }
 
-// messages walks over the list of messages and reads the last ones.
-func (d *rowDecoder) messages(at int) (end int, err error) {
+// walkMessages walks over the list of messages and reads the last ones.
+func (d *rowDecoder) walkMessages(at int) (end int, err error) {
 	r := &d.row
 	var tail conversation.Tail
 	start := at
-	end, err = walk(d.data, at, func(_ []byte, at int) (end int, err error) {
+	end, err = walkValue(d.data, at, func(_ []byte, at int) (end int, err error) {
 		if end, err = jsontape.Skip(d.data, at); err == nil {
 			tail.Add(d.data[at:end])
 			r.messages++
@@ -336,8 +336,8 @@ func (d *rowDecoder) messages(at int) (end int, err error) {
 	return end, err
 }
 
-// judge looks at a row that was read to its end.
-func (d *rowDecoder) judge() {
+// judgeRow looks at a row that was read to its end.
+func (d *rowDecoder) judgeRow() {
 	r := &d.row
 	if r.parentID == "" && d.list != nil {
 		r.opening = conversation.Opening(d.list)
@@ -345,32 +345,32 @@ func (d *rowDecoder) judge() {
 	switch {
 	case d.hasFlaw("/createdAt"):
 	case r.created.text == "":
-		r.add(FaultNoTime, "/createdAt", "there is no createdAt")
+		r.addFault(FaultNoTime, "/createdAt", "there is no createdAt")
 	case r.created.at.IsZero():
-		r.add(FaultNoTime, "/createdAt", "it is the zero time")
+		r.addFault(FaultNoTime, "/createdAt", "it is the zero time")
 	}
 	switch {
 	case r.sessionID == "" && r.stateSession == "":
-		r.add(FaultNoSession, "/sessionId", "neither the row nor its state names a session")
+		r.addFault(FaultNoSession, "/sessionId", "neither the row nor its state names a session")
 	case r.sessionID == "":
-		r.add(FaultNoSession, "/sessionId", "only the state names the session")
+		r.addFault(FaultNoSession, "/sessionId", "only the state names the session")
 	case r.stateSession != "" && r.stateSession != r.sessionID:
-		r.add(FaultSessionMismatch, "/state/sessionId", fmt.Sprintf("the state is of session %.80q", r.stateSession))
+		r.addFault(FaultSessionMismatch, "/state/sessionId", fmt.Sprintf("the state is of session %.80q", r.stateSession))
 	}
 	if !knownStatus[r.status] {
-		r.add(FaultUnknownStatus, "/status", fmt.Sprintf("no SDK writes the status %.80q", r.status))
+		r.addFault(FaultUnknownStatus, "/status", fmt.Sprintf("no SDK writes the status %.80q", r.status))
 	}
 	if r.finishReason != "" && !knownFinish[r.finishReason] {
-		r.add(FaultUnknownFinish, "/finishReason", fmt.Sprintf("no SDK writes the finish reason %.80q", r.finishReason))
+		r.addFault(FaultUnknownFinish, "/finishReason", fmt.Sprintf("no SDK writes the finish reason %.80q", r.finishReason))
 	}
-	if !validName(r.session()) && r.session() != "" {
-		r.add(FaultName, "/sessionId", fmt.Sprintf("%.80q cannot be part of a path", r.session()))
+	if !validName(r.ownSession()) && r.ownSession() != "" {
+		r.addFault(FaultName, "/sessionId", fmt.Sprintf("%.80q cannot be part of a path", r.ownSession()))
 	}
 	if !validName(r.id) {
-		r.add(FaultName, "", fmt.Sprintf("%.80q cannot be the id of a snapshot", r.id))
+		r.addFault(FaultName, "", fmt.Sprintf("%.80q cannot be the id of a snapshot", r.id))
 	}
 	if r.parentID != "" && !validName(r.parentID) {
-		r.add(FaultName, "/parentId", fmt.Sprintf("%.80q cannot be the id of a snapshot", r.parentID))
+		r.addFault(FaultName, "/parentId", fmt.Sprintf("%.80q cannot be the id of a snapshot", r.parentID))
 	}
 }
 

@@ -76,8 +76,8 @@ func TestDecodeRow_titles(t *testing.T) {
 		{`[7]`, "", 0},
 	} {
 		r, ok := decodeRow("a", []byte(goRow("a", "", "s", at(0), `"state":{"messages":`+c.messages+`},"status":"completed"`)))
-		if !ok || r.title != c.title || r.marks() != c.marks {
-			t.Errorf("%.80s gives %q, %v", c.messages, r.title, r.marks().Words())
+		if !ok || r.title != c.title || r.rowMarks() != c.marks {
+			t.Errorf("%.80s gives %q, %v", c.messages, r.title, r.rowMarks().Words())
 		}
 	}
 }
@@ -241,11 +241,11 @@ func FuzzDecodeRow(f *testing.F) {
 			t.Fatalf("encoding/json reads what is damaged: %+v", r.flaws)
 		}
 		documentFlaws(data)
-		artifacts(data)
-		r.header(evening)
+		artifactNames(data)
+		r.newHeader(evening)
 		s := made(layoutGo, nil, &r)
 		headersOf(t, s)
-		s.faults()
+		s.sessionFaults()
 	})
 }
 

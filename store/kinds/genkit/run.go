@@ -20,20 +20,20 @@ type turn struct {
 	target *target
 }
 
-// run plans the row that a process of the project would write from the target: the same rows leave the path
+// planRun plans the row that a process of the project would write from the target: the same rows leave the path
 // as in a restore. The error is a *model.UnsupportedError where Genkit does not resume the row.
-func (t *target) run() (*engine.Move, error) {
+func (t *target) planRun() (*engine.Move, error) {
 	one := t.one
-	if why := one.resumable(t.row, t.now).refused; why != "" {
+	if why := one.resumeByID(t.row, t.now).refused; why != "" {
 		return nil, &model.UnsupportedError{Op: model.OpRun, Reason: why + one.insteadOf(t.row, t.now)}
 	}
 	child, _, err := t.copyOf(model.OpRun)
 	if err != nil {
 		return nil, err
 	}
-	m := t.move()
+	m := t.newMove()
 	m.Own, m.Carry = &goal{op: model.OpRun, target: t, runs: true}, &turn{target: t}
-	m.Steps = tree.Steps{{Name: one.file(child.id), Data: child.encode(one.layout)}}
+	m.Steps = tree.Steps{{Name: one.fileOf(child.id), Data: child.encodeRow(one.layout)}}
 	if one.layout != layoutPython {
 		m.Steps = append(m.Steps, one.pointTo(child.id, child.created, t.now))
 	}
@@ -46,18 +46,18 @@ func (t *target) run() (*engine.Move, error) {
 func (p *part) planRun(ctx context.Context, plan *model.Plan, run *turn, input string) (err error) {
 	r, one := run.target.row, run.target.one
 	run.Turn = runtimes.Turn{Snapshot: r.id, Text: input}
-	if run.at, run.Agent, err = p.opened.runtime(ctx, p.shown(one.place.dir)); err != nil {
+	if run.at, run.Agent, err = p.opened.findRuntime(ctx, p.shownName(one.place.dir)); err != nil {
 		return err
 	}
 	plan.Asks = append([]string{"models and tools run: that may cost money, and what tools do cannot be undone"}, plan.Asks...)
 	plan.Hazards = append(plan.Hazards, fmt.Sprintf("the process at %s runs agent %q; Hindcast writes nothing, and keeps no journal of it", run.at.Address(), run.Agent))
-	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.Target.Index, messagesOf(r), one.layout.quote(clip(input)))
+	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.Target.Index, messagesOf(r), one.layout.quoteText(clipText(input)))
 	return nil
 }
 
-// runtime finds a process that is running and has the agent of a place. The rows do
+// findRuntime finds a process that is running and has the agent of a place. The rows do
 // not name it; the folders that they are in may.
-func (s *Store) runtime(ctx context.Context, below string) (*runtimes.Runtime, string, error) {
+func (s *Store) findRuntime(ctx context.Context, below string) (*runtimes.Runtime, string, error) {
 	if s.on != nil {
 		return nil, "", &model.UnsupportedError{Op: model.OpRun, Reason: "a process reads the rows of its project from a disk, and these are in a bucket: copy them first"}
 	}
@@ -117,8 +117,8 @@ func agentOf(dir string, agents []string) string {
 	return ""
 }
 
-// run carries out a plan of planRun.
-func (p *part) run(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
+// carryOutRun carries out a plan of planRun.
+func (p *part) carryOutRun(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
 	out, err := t.at.Take(ctx, t.Turn)
 	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: model.Point{ID: out.Snapshot}}
 	if log, wrong := p.Log(ctx, plan.Session); wrong == nil && log.At(out.Snapshot) >= 0 {

@@ -97,8 +97,8 @@ type grouping struct {
 	blocking []string
 }
 
-// group reads a place.
-func (p *part) group(ctx context.Context, in engine.In, at place) (*grouping, error) {
+// readPlace reads a place.
+func (p *part) readPlace(ctx context.Context, in engine.In, at place) (*grouping, error) {
 	g := &grouping{place: at, running: &p.opened.running, sessions: map[string]*session{}}
 	var err error
 	if g.noted, err = tree.Notes(ctx, in.Tree, in.Memo, at.dir, at.rows, rowCodec); err != nil {
@@ -113,10 +113,10 @@ func (p *part) group(ctx context.Context, in engine.In, at place) (*grouping, er
 			if one.isBlocking() {
 				g.blocking = append(g.blocking, name)
 			}
-		case r.session() == "":
+		case r.ownSession() == "":
 			g.lost = append(g.lost, r)
 		default:
-			g.add(r.session(), r.session(), r)
+			g.addRow(r.ownSession(), r.ownSession(), r)
 		}
 		if r != nil && r.isRow() && r.broken {
 			g.blocking = append(g.blocking, name)
@@ -124,13 +124,13 @@ func (p *part) group(ctx context.Context, in engine.In, at place) (*grouping, er
 	}
 	g.addLost()
 	for _, one := range g.sessions {
-		one.settle(in)
+		one.settleRows(in)
 	}
 	return g, nil
 }
 
-// row returns any row of the place, or nil. Parents may be in another session.
-func (g *grouping) row(id string) *row {
+// findRow returns any row of the place, or nil. Parents may be in another session.
+func (g *grouping) findRow(id string) *row {
 	at, there := slices.BinarySearchFunc(g.noted, id+rowSuffix, func(n tree.Noted[*row], name string) int { return strings.Compare(n.Name, name) })
 	if there && strayOf(&g.noted[at]) == nil {
 		return g.noted[at].Is
@@ -138,14 +138,14 @@ func (g *grouping) row(id string) *row {
 	return nil
 }
 
-// has reports whether the place has a file of a row's name.
-func (g *grouping) has(id string) bool {
+// hasFile reports whether the place has a file of a row's name.
+func (g *grouping) hasFile(id string) bool {
 	_, there := slices.BinarySearch(g.place.rows, id+rowSuffix)
 	return there
 }
 
-// add adds a row to the session of a name.
-func (g *grouping) add(name, sid string, r *row) {
+// addRow adds a row to the session of a name.
+func (g *grouping) addRow(name, sid string, r *row) {
 	one := g.sessions[name]
 	if one == nil {
 		one = &session{sid: sid, grouping: g}
@@ -154,13 +154,13 @@ func (g *grouping) add(name, sid string, r *row) {
 	one.rows = append(one.rows, r)
 }
 
-// empty returns a session without rows.
-func (g *grouping) empty(in engine.In, name string) *session {
+// emptySession returns a session without rows.
+func (g *grouping) emptySession(in engine.In, name string) *session {
 	one := &session{sid: name, grouping: g}
 	if strings.HasPrefix(name, unnamed) {
 		one.sid = ""
 	}
-	one.settle(in)
+	one.settleRows(in)
 	return one
 }
 
@@ -196,7 +196,7 @@ func (g *grouping) addLost() {
 		}
 	}
 	for _, r := range g.lost {
-		g.add(unnamed+roots[r.id], "", r)
+		g.addRow(unnamed+roots[r.id], "", r)
 	}
 }
 
@@ -209,8 +209,8 @@ func leastOf(byID map[string]*row, start string) string {
 	return least
 }
 
-// settle puts the rows in order and finds the pointer.
-func (s *session) settle(in engine.In) {
+// settleRows puts the rows in order and finds the pointer.
+func (s *session) settleRows(in engine.In) {
 	slices.SortFunc(s.rows, compareRows)
 	s.byID = make(map[string]*row, len(s.rows))
 	for _, r := range s.rows {
@@ -220,10 +220,10 @@ func (s *session) settle(in engine.In) {
 	s.layout = s.layoutOf()
 }
 
-// get returns a row of the session, or any other of the place; or nil.
-func (s *session) get(id string) *row {
+// findRow returns a row of the session, or any other of the place; or nil.
+func (s *session) findRow(id string) *row {
 	if r := s.byID[id]; r != nil {
 		return r
 	}
-	return s.row(id)
+	return s.findRow(id)
 }

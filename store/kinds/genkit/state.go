@@ -24,7 +24,7 @@ func findState(data []byte, size int64) ([]byte, error) {
 		at = len(bom)
 	}
 	state := []byte("null")
-	_, err := walk(data, at, func(key []byte, at int) (end int, err error) {
+	_, err := walkValue(data, at, func(key []byte, at int) (end int, err error) {
 		is := jsontape.Unquote(key) == "state"
 		if is && size > 0 {
 			end = at + int(size)

@@ -53,8 +53,8 @@ func (r *row) isStale(now time.Time) bool {
 	return !r.heartbeat.at.IsZero() && now.Sub(r.heartbeat.at) > heartbeatTimeout
 }
 
-// dies returns when work that goes on has expired if no other sign of life comes, the zero time for never.
-func (r *row) dies() time.Time {
+// expiresAt returns when work that goes on has expired if no other sign of life comes, the zero time for never.
+func (r *row) expiresAt() time.Time {
 	if !r.isWorking() || r.heartbeat.at.IsZero() {
 		return time.Time{}
 	}

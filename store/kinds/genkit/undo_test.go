@@ -134,7 +134,7 @@ func TestStorage_where(t *testing.T) {
 		"project/.genkit/snapshots/a/global": {"project/.genkit/snapshots"},
 	} {
 		s := open(t, filepath.Join(dir, opened))
-		list := s.parts()
+		list := s.listParts()
 		if len(list) != len(want) {
 			t.Errorf("%s has %d journals", opened, len(list))
 			continue
@@ -145,7 +145,7 @@ func TestStorage_where(t *testing.T) {
 			}
 			for _, name := range []string{"global/x.json", "a/b.json"} {
 				name = path.Join(v.dir, name)
-				if back := v.shown(v.inside(name)); back != name {
+				if back := v.shownName(v.storageName(name)); back != name {
 					t.Errorf("%s: %s comes back as %s", opened, name, back)
 				}
 			}
@@ -222,14 +222,14 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 				t.Errorf("the receipt says %+v", receipt)
 			}
 			one := session1(t, s, test.id)
-			now, scanned := one.resumed()
+			now, scanned := one.resumedRow()
 			if len(one.rows) != 1 || now.row == nil || scanned.row != now.row || now.row.id != receipt.Head.ID || now.row.parentID != "" {
 				t.Fatalf("the session is %+v", one)
 			}
-			if r := now.row; r.session() != one.sid || r.sessionID != r.stateSession || len(r.flaws) > 0 || one.file(r.id) != filepath.ToSlash(filepath.Join(test.file, r.id+".json")) {
-				t.Errorf("the row is %+v in %s", r, one.file(r.id))
+			if r := now.row; r.ownSession() != one.sid || r.sessionID != r.stateSession || len(r.flaws) > 0 || one.fileOf(r.id) != filepath.ToSlash(filepath.Join(test.file, r.id+".json")) {
+				t.Errorf("the row is %+v in %s", r, one.fileOf(r.id))
 			}
-			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quote(session1(t, s, test.session).sid)), string(one.layout.quote(one.sid)), 1)
+			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quoteText(session1(t, s, test.session).sid)), string(one.layout.quoteText(one.sid)), 1)
 			if got := state(t, s, model.Ref{Session: test.id, ID: receipt.Head.ID}); got != want {
 				t.Errorf("the state is\n%s\ninstead of\n%s", got, want)
 			}
@@ -356,7 +356,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 			plan, err = s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: target.Ref(), As: "same", State: []byte(state(t, s, target.Ref()))})
 			receipt = apply(t, s, plan, err)
 			one := session1(t, s, plan.NewSession)
-			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quote(session1(t, s, test.session).sid)), `"same"`, 1)
+			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quoteText(session1(t, s, test.session).sid)), `"same"`, 1)
 			if got := state(t, s, model.Ref{Session: plan.NewSession, ID: receipt.Head.ID}); got != want {
 				t.Errorf("the state is\n%s\ninstead of\n%s", got, want)
 			}

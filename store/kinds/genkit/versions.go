@@ -29,8 +29,8 @@ var sdkNames = [...]string{layoutGo: sdk.GenkitGo, layoutJS: sdk.GenkitJavaScrip
 // opens says since when the SDKs have agents that keep snapshots.
 var opens = sdk.Opens{sdk.GenkitGo: sdk.RuleSince(1, 10), sdk.GenkitJavaScript: sdk.RuleSince(1, 39), sdk.GenkitPython: sdk.RuleSince(0, 9)}
 
-// versions returns the possible SDK versions for the sessions of a layout.
-func (g *grouping) versions(l layout) sdk.Span { return opens.Span(sdkNames[l], g.running) }
+// sdkVersions returns the possible SDK versions for the sessions of a layout.
+func (g *grouping) sdkVersions(l layout) sdk.Span { return opens.Span(sdkNames[l], g.running) }
 
 // earlier has the verdicts of the versions before a rule, of the faults that depend on one.
 var earlier = map[string]map[layout]before{

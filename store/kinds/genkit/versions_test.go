@@ -166,7 +166,7 @@ func TestVersions_narrowWhatPythonFinds(t *testing.T) {
 	for version, want := range map[string]string{"0.10": "a", "0.11": ""} {
 		s := open(t, dir)
 		assume(t, s, "genkit-python", version)
-		now, _ := session1(t, s, "s").resumed()
+		now, _ := session1(t, s, "s").resumedRow()
 		got := ""
 		if now.row != nil {
 			got = now.row.id

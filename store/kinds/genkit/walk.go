@@ -2,20 +2,20 @@ package genkit
 
 import "hindcast/model/jsontape"
 
-// walk visits the members of the object, or the elements of the array, that starts at off, and returns the
+// walkValue visits the members of the object, or the elements of the array, that starts at off, and returns the
 // end of it. visit gets the key with its quotes (nil in an array) and where the value starts, and returns
 // where it ends, by [jsontape.Skip] or by walking it in turn: so every byte is looked at once, however deep
 // the members lie that are wanted. That is its advantage over [jsontape.Members].
 //
 // The error is a *[jsontape.SyntaxError], or the error of visit. The members before the error were visited.
-func walk(data []byte, off int, visit func(key []byte, at int) (end int, err error)) (end int, err error) {
-	at := space(data, off)
+func walkValue(data []byte, off int, visit func(key []byte, at int) (end int, err error)) (end int, err error) {
+	at := skipSpace(data, off)
 	if at >= len(data) || data[at] != '{' && data[at] != '[' {
 		return 0, syntaxError(at, "no object and no array")
 	}
 	object := data[at] == '{'
 	closing := data[at] + 2 // in ASCII each bracket is two before its partner
-	if at = space(data, at+1); at < len(data) && data[at] == closing {
+	if at = skipSpace(data, at+1); at < len(data) && data[at] == closing {
 		return at + 1, nil
 	}
 	for {
@@ -29,15 +29,15 @@ func walk(data []byte, off int, visit func(key []byte, at int) (end int, err err
 				return 0, syntaxError(len(data), "a key that does not end")
 			}
 			key = data[at:end]
-			if at = space(data, end); at >= len(data) || data[at] != ':' {
+			if at = skipSpace(data, end); at >= len(data) || data[at] != ':' {
 				return 0, syntaxError(at, "no colon after a key")
 			}
 			at++
 		}
-		if at, err = visit(key, space(data, at)); err != nil {
+		if at, err = visit(key, skipSpace(data, at)); err != nil {
 			return 0, err
 		}
-		at = space(data, at)
+		at = skipSpace(data, at)
 		switch {
 		case at >= len(data):
 			return 0, syntaxError(at, "the text ends too early")
@@ -46,7 +46,7 @@ func walk(data []byte, off int, visit func(key []byte, at int) (end int, err err
 		case data[at] != ',':
 			return 0, syntaxError(at, "no comma after a value")
 		}
-		at = space(data, at+1)
+		at = skipSpace(data, at+1)
 	}
 }
 
@@ -54,8 +54,8 @@ func syntaxError(at int, msg string) error {
 	return &jsontape.SyntaxError{Offset: int64(at), Msg: msg}
 }
 
-// space returns the first byte from off on that is no white space, or the end.
-func space(data []byte, off int) int {
+// skipSpace returns the first byte from off on that is no white space, or the end.
+func skipSpace(data []byte, off int) int {
 	for off < len(data) {
 		switch data[off] {
 		case ' ', '\t', '\n', '\r':

@@ -13,7 +13,7 @@ import (
 )
 
 // Lacks returns why an operation cannot be done, "" if it can.
-func (s *Store) Lacks(op model.Op) string { return s.parts()[0].Lacks(op) }
+func (s *Store) Lacks(op model.Op) string { return s.listParts()[0].Lacks(op) }
 
 func lacks(op model.Op) string {
 	switch op {
@@ -29,7 +29,7 @@ func lacks(op model.Op) string {
 
 // Plan computes what a change would do, see [store.Features].
 func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
-	p := s.of(c.Ref.Session)
+	p := s.partOf(c.Ref.Session)
 	switch {
 	case c.Op == model.OpUndo || c.Op == model.OpRedo:
 		p, err = s.lastWritten(ctx, c.Op)
@@ -48,7 +48,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 		}
 	}
 	for i := range plan.Files {
-		plan.Files[i].Path = p.shown(plan.Files[i].Path)
+		plan.Files[i].Path = p.shownName(plan.Files[i].Path)
 	}
 	return plan, nil
 }
@@ -64,12 +64,12 @@ func (p *part) refuseStep(ctx context.Context, c model.Change) error {
 // Apply carries out a plan, see [store.Features]. A row of the session that came, or went, since
 // the plan was made is a [journal.ConflictError], which is model.ErrHeadMoved.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
-	p := s.of(cmp.Or(plan.NewSession, plan.Session))
+	p := s.partOf(cmp.Or(plan.NewSession, plan.Session))
 	t, ok := plan.Carry.(*turn)
 	if !ok {
 		return p.Apply(ctx, plan)
 	}
-	if receipt, err = p.run(ctx, plan, t); err != nil {
+	if receipt, err = p.carryOutRun(ctx, plan, t); err != nil {
 		return model.Receipt{}, fmt.Errorf("genkit: %s session %q: %w", plan.Op, plan.Session, err)
 	}
 	return receipt, nil
@@ -78,7 +78,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Recei
 // Journal returns Hindcast's own writes, see [store.Features]. Of several journals that the opened folder
 // has, see base, the entries stand together in the order of their times, though each has numbers of its own.
 func (s *Store) Journal(ctx context.Context) (list []model.JournalEntry, damaged error) {
-	for _, p := range s.parts() {
+	for _, p := range s.listParts() {
 		entries, err := p.Journal(ctx)
 		if entries == nil && err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (s *Store) Journal(ctx context.Context) (list []model.JournalEntry, damaged
 // lastWritten returns the part whose journal an undo or a redo is of: the last write is undone first, and
 // the first that was undone is done again first.
 func (s *Store) lastWritten(ctx context.Context, op model.Op) (last *part, err error) {
-	parts := s.parts()
+	parts := s.listParts()
 	if len(parts) == 1 {
 		return parts[0], nil
 	}

@@ -73,17 +73,17 @@ func parseEdits(text []byte) (list []edit, err error) {
 	return list, nil
 }
 
-// size returns how many bytes the edits make.
-func size(edits []edit) (n int64) {
+// editsSize returns how many bytes the edits make.
+func editsSize(edits []edit) (n int64) {
 	for _, e := range edits {
 		n += e.to - e.from + int64(len(e.text))
 	}
 	return n
 }
 
-// apply returns the state that edits make of a base. The error is ErrBase where they do not fit.
-func apply(base []byte, edits []edit) ([]byte, error) {
-	state := make([]byte, 0, size(edits))
+// applyEdits returns the state that edits make of a base. The error is ErrBase where they do not fit.
+func applyEdits(base []byte, edits []edit) ([]byte, error) {
+	state := make([]byte, 0, editsSize(edits))
 	for _, e := range edits {
 		if e.to > int64(len(base)) {
 			return nil, fmt.Errorf("%w: byte %d of %d", ErrBase, e.to, len(base))
@@ -98,7 +98,7 @@ func apply(base []byte, edits []edit) ([]byte, error) {
 func composeEdits(list, below []edit) ([]edit, error) {
 	starts := make([]int64, len(below)+1)
 	for i := range below {
-		starts[i+1] = starts[i] + size(below[i:i+1])
+		starts[i+1] = starts[i] + editsSize(below[i:i+1])
 	}
 	var all []edit
 	for _, e := range list {
@@ -133,9 +133,9 @@ const (
 	mostRemoved  = 64 << 10
 )
 
-// edits returns edits that make a state of a base; nil where there is no short list of them.
+// findEdits returns edits that make a state of a base; nil where there is no short list of them.
 // It takes time linear in both.
-func edits(base, state []byte) (list []edit) {
+func findEdits(base, state []byte) (list []edit) {
 	end := commonEnd(base, state)
 	text := func(from, to int) {
 		if from < to {
@@ -152,7 +152,7 @@ func edits(base, state []byte) (list []edit) {
 		if j == len(state) {
 			return list
 		}
-		before, after, ok := resume(base[i:], state[j:])
+		before, after, ok := findResumption(base[i:], state[j:])
 		if !ok {
 			// What is left of the state ends as the base does.
 			tail := max(j, len(state)-min(end, len(base)-i))
@@ -167,8 +167,8 @@ func edits(base, state []byte) (list []edit) {
 	return nil
 }
 
-// resume returns how many bytes of a base and of a state are passed over until both go on alike.
-func resume(base, state []byte) (before, after int, ok bool) {
+// findResumption returns how many bytes of a base and of a state are passed over until both go on alike.
+func findResumption(base, state []byte) (before, after int, ok bool) {
 	window := base[:min(len(base), mostRemoved)]
 	for after = 0; after <= mostInserted && after+anchor <= len(state); after += anchorStep {
 		at := after

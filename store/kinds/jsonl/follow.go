@@ -56,8 +56,8 @@ func edgesOf(r io.ReaderAt, end int64) (e edges, err error) {
 	return e, err
 }
 
-// read reads on to the end of the file, and the caller holds the lock.
-func (s *Store) read(ctx context.Context) error {
+// readOn reads on to the end of the file, and the caller holds the lock.
+func (s *Store) readOn(ctx context.Context) error {
 	x := s.index
 	if err := x.read(ctx, s.address, s.readerFrom(x.end)); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 	case s.isKnown(): // another caller was faster
 		return nil
 	case s.hasGrown():
-		return s.read(ctx)
+		return s.readOn(ctx)
 	}
 	return s.readAnew(ctx)
 }
@@ -131,7 +131,7 @@ func (s *Store) readAnew(ctx context.Context) error {
 		return err
 	}
 	next := &Store{address: s.address, file: f, index: newIndex()}
-	if err := next.read(ctx); err != nil {
+	if err := next.readOn(ctx); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	old := s.file
@@ -141,9 +141,9 @@ func (s *Store) readAnew(ctx context.Context) error {
 	return old.Close()
 }
 
-// session returns a session of the file as it is now. Until unlock is called the
+// currentSession returns a session of the file as it is now. Until unlock is called the
 // session stays as it is. The error is model.ErrNoSession.
-func (s *Store) session(ctx context.Context, id string) (ss *session, unlock func(), err error) {
+func (s *Store) currentSession(ctx context.Context, id string) (ss *session, unlock func(), err error) {
 	if err := s.catchUp(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -167,7 +167,7 @@ func (s *Store) beingWritten() bool {
 // Cursor implements [store.Features].Cursor: a session has been read as far as it has
 // lines.
 func (s *Store) Cursor(ctx context.Context, sessionID string) (store.Cursor, error) {
-	ss, unlock, err := s.session(ctx, sessionID)
+	ss, unlock, err := s.currentSession(ctx, sessionID)
 	if err != nil {
 		return store.Cursor{}, fmt.Errorf("jsonl: find the end of session %q: %w", sessionID, err)
 	}
@@ -181,7 +181,7 @@ func (s *Store) cursor(ss *session) store.Cursor {
 
 // Growth implements [store.Features].Growth.
 func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor) (store.Growth, error) {
-	ss, unlock, err := s.session(ctx, sessionID)
+	ss, unlock, err := s.currentSession(ctx, sessionID)
 	if err != nil {
 		return store.Growth{}, fmt.Errorf("jsonl: read on in session %q: %w", sessionID, err)
 	}

@@ -192,7 +192,7 @@ func open(ctx context.Context, address string, f *os.File) (*Store, error) {
 		return nil, errors.New("it is a directory")
 	}
 	s := &Store{address: address, file: f, index: newIndex(), still: !info.Mode().IsRegular()}
-	if err := s.read(ctx); err != nil {
+	if err := s.readOn(ctx); err != nil {
 		return nil, err
 	}
 	if err := cmp.Or(s.index.first, s.index.last.err); err != nil && len(s.index.order) == 0 {
@@ -300,7 +300,7 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 
 // Tail implements [store.Features].Tail.
 func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, before int, err error) {
-	ss, unlock, err := s.session(ctx, sessionID)
+	ss, unlock, err := s.currentSession(ctx, sessionID)
 	if err != nil {
 		return nil, 0, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, err)
 	}
@@ -319,7 +319,7 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	ss, unlock, err := s.session(ctx, ref.Session)
+	ss, unlock, err := s.currentSession(ctx, ref.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +372,7 @@ func (s *Store) stateAt(ss *session, at span) ([]byte, error) {
 	state := bytes.Clone(base)
 	if list != nil {
 		var err error
-		if state, err = apply(base, list); err == nil {
+		if state, err = applyEdits(base, list); err == nil {
 			err = store.CheckState(state)
 		}
 		if err != nil {
@@ -400,7 +400,7 @@ func (s *Store) bytes(at span) ([]byte, error) {
 // Labels returns the labels that stand with the snapshots of a session, in the order of the
 // lines. The error is model.ErrNoSession.
 func (s *Store) Labels(ctx context.Context, sessionID string) ([]model.Label, error) {
-	ss, unlock, err := s.session(ctx, sessionID)
+	ss, unlock, err := s.currentSession(ctx, sessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -418,7 +418,7 @@ func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 }
 
 func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
-	ss, unlock, err := s.session(ctx, sessionID)
+	ss, unlock, err := s.currentSession(ctx, sessionID)
 	if errors.Is(err, model.ErrNoSession) {
 		return nil, nil
 	}

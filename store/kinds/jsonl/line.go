@@ -103,7 +103,7 @@ func parseLine(text []byte) (line, error) {
 		if err != nil {
 			return line{}, &lineError{int(l.state.start), err}
 		}
-		l.state.size = size(list)
+		l.state.size = editsSize(list)
 	}
 	for i := range l.labels {
 		l.labels[i].Session, l.labels[i].ID, l.labels[i].Visit = l.header.SessionID, l.header.ID, l.header.Visit

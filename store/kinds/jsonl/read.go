@@ -175,7 +175,7 @@ func editedState(raw, base []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := apply(base, list)
+	state, err := applyEdits(base, list)
 	if err != nil {
 		return nil, err
 	}

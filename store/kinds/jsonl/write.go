@@ -98,7 +98,7 @@ func (w *writer) row(row store.Row) error {
 // of the room.
 func (w *writer) body(session, parent string, state []byte) ([]byte, error) {
 	if !w.whole && w.session == session && w.id != "" && w.lines < mostLines {
-		if list := edits(w.state, state); list != nil {
+		if list := findEdits(w.state, state); list != nil {
 			text, ok := appendEdits(nil, list)
 			if ok && len(text) <= len(state)/2 && w.behind+len(text) <= 2*len(state) {
 				w.behind, w.lines = w.behind+len(text), w.lines+1

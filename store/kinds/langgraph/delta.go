@@ -25,9 +25,9 @@ import (
 //	all others   the last counts
 //	Overwrite    begins anew
 
-// deltas returns the values of the channels that a checkpoint stores only as changes. lost are the channels
+// readDeltas returns the values of the channels that a checkpoint stores only as changes. lost are the channels
 // with missing changes, because an ancestor was pruned.
-func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint) (put map[string][]byte, lost []string, err error) {
+func (f format) readDeltas(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint) (put map[string][]byte, lost []string, err error) {
 	values := jsontape.FindMember(c.document, `"channel_values"`)
 	if values == nil {
 		return nil, nil, nil
@@ -40,7 +40,7 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 	versions := jsontape.FindMember(c.document, `"channel_versions"`)
 	for channel := range c.about.Deltas {
 		// One without a version was never written.
-		if jsontape.FindMember(values, quote(channel)) == nil && jsontape.FindMember(versions, quote(channel)) != nil {
+		if jsontape.FindMember(values, quoteJSON(channel)) == nil && jsontape.FindMember(versions, quoteJSON(channel)) != nil {
 			open[channel] = &history{}
 		}
 	}
@@ -55,7 +55,7 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 		var value reduced
 		for _, id := range slices.Backward(h.line) {
 			err := f.layout.eachWrite(ctx, t, at, id, channel, func(_, encoding string, written []byte) {
-				if shown, err := decode(encoding, written); err == nil { // one that is damaged is as none
+				if shown, err := decodeValue(encoding, written); err == nil { // one that is damaged is as none
 					writes, value.javaScript = append(writes, shown), encoding == "json"
 				}
 			})
@@ -64,9 +64,9 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 			}
 		}
 		value.messages = holdsMessages(channel, h.seed, writes)
-		value.set(h.seed)
+		value.setValue(h.seed)
 		for _, write := range writes {
-			value.add(write)
+			value.addWrite(write)
 		}
 		if whole := value.value(); whole != nil {
 			put[channel] = whole
@@ -85,7 +85,7 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 		}
 		seen[id] = true
 		channels := slices.Sorted(maps.Keys(open))
-		parent, seeds, found, err := f.layout.ancestor(ctx, t, at, id, channels)
+		parent, seeds, found, err := f.layout.findAncestor(ctx, t, at, id, channels)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -95,7 +95,7 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 		for _, channel := range channels {
 			h := open[channel]
 			h.line = append(h.line, id)
-			if h.seed = plain(seeds[channel]); h.seed != nil {
+			if h.seed = plainValue(seeds[channel]); h.seed != nil {
 				if err := finish(channel); err != nil {
 					return nil, nil, err
 				}
@@ -109,8 +109,8 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 // keptValue returns a checkpoint's value of a channel, or nil. It decodes no other value.
 func keptValue(encoding string, whole []byte, channel string) []byte {
 	if encoding != "msgpack" {
-		document, _ := decode(encoding, whole) // one that is damaged has none
-		return plain(jsontape.FindMember(jsontape.FindMember(document, `"channel_values"`), quote(channel)))
+		document, _ := decodeValue(encoding, whole) // one that is damaged has none
+		return plainValue(jsontape.FindMember(jsontape.FindMember(document, `"channel_values"`), quoteJSON(channel)))
 	}
 	for _, key := range []string{"channel_values", channel} {
 		begin, end, ok, err := msgpack.Member(whole, key)
@@ -119,15 +119,15 @@ func keptValue(encoding string, whole []byte, channel string) []byte {
 		}
 		whole = whole[begin:end]
 	}
-	value, err := decode(encoding, whole)
+	value, err := decodeValue(encoding, whole)
 	if err != nil {
 		return nil
 	}
-	return plain(value)
+	return plainValue(value)
 }
 
-// plain returns the value of a channel without the sign that it is one of a DeltaChannel.
-func plain(value []byte) []byte {
+// plainValue returns the value of a channel without the sign that it is one of a DeltaChannel.
+func plainValue(value []byte) []byte {
 	if inner := jsontape.FindMember(value, `"$delta"`); inner != nil {
 		return inner
 	}
@@ -150,7 +150,7 @@ func holdsMessages(channel string, seed []byte, writes [][]byte) bool {
 		return isMessage(item) || bytes.HasPrefix(item, []byte("[")) && writtenOut(item, false) != nil
 	}
 	return channel == messages || slices.ContainsFunc(writes, func(write []byte) bool {
-		if write = plain(write); !bytes.HasPrefix(write, []byte("[")) {
+		if write = plainValue(write); !bytes.HasPrefix(write, []byte("[")) {
 			return tells(write)
 		}
 		for m := range jsontape.Members(write) {
@@ -185,23 +185,23 @@ type reduced struct {
 	other  []byte         // a value that is no list
 }
 
-// set starts the reduction with a value, which may be nil.
-func (r *reduced) set(value []byte) {
+// setValue starts the reduction with a value, which may be nil.
+func (r *reduced) setValue(value []byte) {
 	*r = reduced{messages: r.messages, javaScript: r.javaScript, ids: map[string]int{}}
 	if r.isList = bytes.HasPrefix(value, []byte("[")); !r.isList {
 		r.other = value
 		return
 	}
 	for m := range jsontape.Members(value) {
-		r.append(m.Value)
+		r.appendItem(m.Value)
 	}
 }
 
-// add adds a write.
-func (r *reduced) add(write []byte) {
-	write = plain(write)
+// addWrite adds a write.
+func (r *reduced) addWrite(write []byte) {
+	write = plainValue(write)
 	over := jsontape.FindMember(write, `"__overwrite__"`)
-	if class(write) == "Overwrite" || string(jsontape.FindMember(write, `"type"`)) == `"__overwrite__"` {
+	if className(write) == "Overwrite" || string(jsontape.FindMember(write, `"type"`)) == `"__overwrite__"` {
 		over = jsontape.FindMember(write, `"value"`)
 	}
 	isList := bytes.HasPrefix(write, []byte("["))
@@ -210,23 +210,23 @@ func (r *reduced) add(write []byte) {
 	}
 	switch {
 	case string(over) == "null" && r.isList: // as it is before the first write
-		r.set([]byte("[]"))
+		r.setValue([]byte("[]"))
 	case string(over) == "null" && bytes.HasPrefix(r.other, []byte("{")):
-		r.set([]byte("{}"))
+		r.setValue([]byte("{}"))
 	case over != nil:
-		r.set(over)
-	case !r.isList && r.other != nil && bytes.HasPrefix(r.other, []byte("{")) && bytes.HasPrefix(write, []byte("{")) && class(r.other)+class(write) == "":
+		r.setValue(over)
+	case !r.isList && r.other != nil && bytes.HasPrefix(r.other, []byte("{")) && bytes.HasPrefix(write, []byte("{")) && className(r.other)+className(write) == "":
 		r.other = mergeObjects(r.other, write)
 	case !r.isList && (r.other != nil || !isList && !isMessage(write)):
-		r.set(write)
+		r.setValue(write)
 	case isList:
 		r.isList = true
 		for m := range jsontape.Members(write) {
-			r.append(m.Value)
+			r.appendItem(m.Value)
 		}
 	default:
 		r.isList = true
-		r.append(write)
+		r.appendItem(write)
 	}
 }
 
@@ -243,8 +243,8 @@ func (r *reduced) writtenItem(item []byte) []byte {
 	return item
 }
 
-// append adds an item of a list. A message takes the place of that with its id.
-func (r *reduced) append(item []byte) {
+// appendItem adds an item of a list. A message takes the place of that with its id.
+func (r *reduced) appendItem(item []byte) {
 	item = r.writtenItem(item)
 	if !isMessage(item) {
 		r.items = append(r.items, item)
@@ -260,9 +260,9 @@ func (r *reduced) append(item []byte) {
 	}
 	at, known := r.ids[id]
 	switch {
-	case class(item) == "RemoveMessage" && id == removeAll:
+	case className(item) == "RemoveMessage" && id == removeAll:
 		r.items, r.ids = nil, map[string]int{}
-	case class(item) == "RemoveMessage":
+	case className(item) == "RemoveMessage":
 		if known {
 			r.items[at] = nil
 			delete(r.ids, id)
@@ -301,10 +301,10 @@ func mergeObjects(object, with []byte) []byte {
 	return patch.Bytes()
 }
 
-// class returns the name of the class of a value of Python's or of JavaScript's, without its module.
-func class(value []byte) string {
+// className returns the name of the class of a value of Python's or of JavaScript's, without its module.
+func className(value []byte) string {
 	if bytes.HasPrefix(value, []byte(`{"lc":`)) {
-		path := elements(jsontape.FindMember(value, `"id"`))
+		path := listElements(jsontape.FindMember(value, `"id"`))
 		if len(path) == 0 {
 			return ""
 		}
@@ -317,4 +317,4 @@ func class(value []byte) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-func isMessage(value []byte) bool { return strings.HasSuffix(class(value), "Message") }
+func isMessage(value []byte) bool { return strings.HasSuffix(className(value), "Message") }

@@ -70,20 +70,20 @@ type format struct{ layout layout }
 
 // layout is how the tables hold what LangGraph writes.
 type layout interface {
-	// list adds the steps that started from the parent of a checkpoint and from those behind it, and then
+	// listCheckpoints adds the steps that started from the parent of a checkpoint and from those behind it, and then
 	// runs row on each of these.
-	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error
-	// read reads a checkpoint and the step that started from it. The error is model.ErrNoSnapshot if the checkpoint does not exist.
-	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
-	// stored runs row on the checkpoints with some ids, and maybe on others, without reading what was written on
+	listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error
+	// readCheckpoint reads a checkpoint and the step that started from it. The error is model.ErrNoSnapshot if the checkpoint does not exist.
+	readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
+	// eachStored runs row on the checkpoints with some ids, and maybe on others, without reading what was written on
 	// them. Values that several of them have may be woven already.
-	stored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom, row func(*storedCheckpoint)) error
+	eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom, row func(*storedCheckpoint)) error
 	// readStep returns the step that started from a checkpoint.
 	readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error)
 	// eachWrite runs add on each value that tasks wrote to a channel from a checkpoint, in their order.
 	eachWrite(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error
-	// ancestor returns the parent of a checkpoint, and the values that it has of some channels, as JSON.
-	ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error)
+	// findAncestor returns the parent of a checkpoint, and the values that it has of some channels, as JSON.
+	findAncestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error)
 	// withCheckpointID returns a row of a checkpoint with another id, or why it can have none.
 	withCheckpointID(row rows.Row, id string) (other rows.Row, refused string)
 	// withValue returns a checkpoint's row with another value of a channel, which edit computes from the
@@ -91,13 +91,13 @@ type layout interface {
 	withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error)
 	// findProgram returns the program that keeps the threads, nil where it is one of the user's own.
 	findProgram(ctx context.Context, t rows.Tx) (*program, error)
-	// writes returns the table of the tasks' writes, and the ORDER BY clause for the order in which they were
+	// writesTable returns the table of the tasks' writes, and the ORDER BY clause for the order in which they were
 	// made.
-	writes() (table, inOrder string)
+	writesTable() (table, inOrder string)
 	// copyBlobs returns the steps that copy what the checkpoints of a thread refer to into another one.
 	copyBlobs(ctx context.Context, t rows.Tx, thread any, as string, copied []string) ([]rows.Step, error)
-	// mentions is the condition that a checkpoint is named beside one, as the third argument.
-	mentions() string
+	// mentionsCondition is the condition that a checkpoint is named beside one, as the third argument.
+	mentionsCondition() string
 }
 
 // listed is a checkpoint of a list.
@@ -124,8 +124,8 @@ type origin struct {
 	Step   int    `json:"step"`
 }
 
-// unmarshal reads what stands beside a checkpoint, as Python writes it.
-func unmarshal(beside []byte, about any) error {
+// unmarshalBeside reads what stands beside a checkpoint, as Python writes it.
+func unmarshalBeside(beside []byte, about any) error {
 	text, err := jsontape.Standard(beside)
 	if err != nil {
 		return err
@@ -137,11 +137,11 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 	steps, numbers := newSteps(), map[string]int{}
 	ends := map[string]int{} // of turns, in the list
 	log.Facts.Newest = true
-	err = f.layout.list(ctx, t, at, from, steps, func(c listed) {
+	err = f.layout.listCheckpoints(ctx, t, at, from, steps, func(c listed) {
 		steps.endLast()
 		h := model.Header{ID: c.id, ParentID: c.parent, Event: model.SnapshotEventNamed}
 		var about origin
-		if unmarshal(c.beside, &about) != nil {
+		if unmarshalBeside(c.beside, &about) != nil {
 			h.Marks |= model.MarkDamaged
 		}
 		log.Opaque = cmp.Or(log.Opaque, opaqueEncoding(c.encoding))
@@ -165,11 +165,11 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.TurnIndex, h.EventName = 1, "before the run"
 		case !kept: // only the end of a run was kept
 			h.TurnIndex, h.Event = 1, model.SnapshotEventTurnEnd
-			state, _ := decode(c.encoding, c.whole) // damage is told with the state
+			state, _ := decodeValue(c.encoding, c.whole) // damage is told with the state
 			h.Title, _ = conversation.Title(jsontape.FindMember(state, `"channel_values"`), conversation.LastMessage)
-			h.Title = cmp.Or(h.Title, conversation.List(channels(c.updated), conversation.OneLine))
+			h.Title = cmp.Or(h.Title, conversation.List(channelNames(c.updated), conversation.OneLine))
 		default:
-			ran.describe(&h)
+			ran.describeStep(&h)
 			// A node that waits for the end of a run goes on with it.
 			if end, known := ends[h.ParentID]; known && about.Source == "loop" && about.Step == numbers[h.ParentID]+1 {
 				before := &log.Rows[end]
@@ -184,7 +184,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			}
 		}
 		ran, begun := steps.byID[h.ParentID], steps.byID[h.ID] != nil
-		if len(own.openQuestions()) > 0 || about.Source != "input" && ran != nil && !begun && ran.calls(about.Source) {
+		if len(own.openQuestions()) > 0 || about.Source != "input" && ran != nil && !begun && ran.callsTools(about.Source) {
 			h.Marks |= model.MarkInterrupted
 		}
 		if own.failed != nil {
@@ -204,8 +204,8 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 // inputStep is the step of the first input of a thread. A checkpoint with a lesser one is empty.
 const inputStep = -1
 
-// channels returns the names of a list, without the plumbing.
-func channels(list []byte) (names []string) {
+// channelNames returns the names of a list, without the plumbing.
+func channelNames(list []byte) (names []string) {
 	_ = json.Unmarshal(list, &names) // an older LangGraph has none
 	return slices.DeleteFunc(names, func(name string) bool { return isPlumbing(name) || strings.HasPrefix(name, "__") })
 }
@@ -219,10 +219,10 @@ func isPlumbing(channel string) bool { return plumbing().MatchString(channel) }
 // ofNode reports whether a channel is that of a node which has run: before version 3 of the
 // checkpoint LangGraph writes there the name of the node, which is that of the channel. Later such
 // a value is one of the program's.
-func ofNode(channel string, value []byte) bool { return string(value) == quote(channel) }
+func ofNode(channel string, value []byte) bool { return string(value) == quoteJSON(channel) }
 
-// version returns the version of a checkpoint's format, 0 if it is not recorded.
-func (c *checkpoint) version() float64 {
+// formatVersion returns the version of a checkpoint's format, 0 if it is not recorded.
+func (c *checkpoint) formatVersion() float64 {
 	v, _ := strconv.ParseFloat(string(jsontape.FindMember(c.document, `"v"`)), 64)
 	return v
 }
@@ -280,20 +280,20 @@ func (s *step) openQuestions() []string {
 		}
 		return 1
 	})
-	return texts(list)
+	return questionTexts(list)
 }
 
-// texts returns questions as JSON, each once.
-func texts(questions []question) (list []string) {
+// questionTexts returns questions as JSON, each once.
+func questionTexts(questions []question) (list []string) {
 	for _, q := range questions {
 		list = appendNew(list, q.json)
 	}
 	return list
 }
 
-// calls reports whether the step ended with calls of tools that run next. An update hangs its writes where those of
+// callsTools reports whether the step ended with calls of tools that run next. An update hangs its writes where those of
 // another step may hang already: then it is not known which were last.
-func (s *step) calls(source string) bool {
+func (s *step) callsTools(source string) bool {
 	return s.goesOn && (source != "update" || len(s.nodes) == 0) && s.sum.Calls
 }
 
@@ -315,14 +315,14 @@ func (s *steps) findStep(id string) *step {
 	return &step{}
 }
 
-// add adds a write. They come step by step.
-func (s *steps) add(id, task, path string, index int, channel string, value []byte) {
+// addWrite adds a write. They come step by step.
+func (s *steps) addWrite(id, task, path string, index int, channel string, value []byte) {
 	own := s.findStep(id)
 	if own != s.last {
 		s.endLast()
 		s.byID[id], s.last = own, own
 	}
-	own.add(task, path, index, channel, value)
+	own.addWrite(task, path, index, channel, value)
 }
 
 // endLast summarises the messages of the last step, and lets go of them.
@@ -335,9 +335,9 @@ func (s *steps) endLast() {
 	}
 }
 
-// add adds a write. They come task by task, those with a negative index first, which
+// addWrite adds a write. They come task by task, those with a negative index first, which
 // are no values of channels.
-func (s *step) add(task, path string, index int, channel string, value []byte) {
+func (s *step) addWrite(task, path string, index int, channel string, value []byte) {
 	if n := len(s.tasks); task != nullTask && (n == 0 || s.tasks[n-1].id != task) {
 		s.tasks = append(s.tasks, taskOf(task, path))
 	}
@@ -363,13 +363,13 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 		case value == nil: // it is damaged
 			list[0] = []byte("null")
 		case value[0] == '[':
-			list = elements(value)
+			list = listElements(value)
 		}
 		for _, one := range list {
 			s.questions = append(s.questions, question{task, string(one)})
 		}
 	case index == -4:
-		for _, one := range elements(value) {
+		for _, one := range listElements(value) {
 			s.answers = appendNew(s.answers, string(one))
 		}
 	case index < 0: // it is scheduled
@@ -399,8 +399,8 @@ func appendNew(names []string, name string) []string {
 	return append(names, name)
 }
 
-// describe puts event and title into the header of the snapshot that the step led to.
-func (s *step) describe(h *model.Header) {
+// describeStep puts event and title into the header of the snapshot that the step led to.
+func (s *step) describeStep(h *model.Header) {
 	said := s.sum.Title
 	if s.sum.Failed {
 		h.Marks |= model.MarkError
@@ -442,34 +442,34 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 
 // readRope returns the state of a checkpoint with its writes, and its gaps.
 func (f format) readRope(ctx context.Context, t rows.Tx, at rows.Place, id string) (r store.Rope, err error) {
-	c, own, err := f.layout.read(ctx, t, at, id)
+	c, own, err := f.layout.readCheckpoint(ctx, t, at, id)
 	if err != nil || jsontape.FindMember(c.document, `"channel_values"`) == nil {
 		return store.Rope{State: c.document}, err
 	}
 	s, err := f.readShown(ctx, t, at, id, &c, &own)
-	if r.Gaps = s.gaps(); err == nil {
-		r.State = s.state(&own)
+	if r.Gaps = s.channelGaps(); err == nil {
+		r.State = s.buildState(&own)
 	}
 	return r, err
 }
 
-// state returns the state that a checkpoint shows, with the questions that its step asks.
-func (s *shown) state(own *step) []byte {
+// buildState returns the state that a checkpoint shows, with the questions that its step asks.
+func (s *shown) buildState(own *step) []byte {
 	// The values of a function are the value that it returned.
 	if returned := s.values[endChannel]; bytes.HasPrefix(returned, []byte("{")) {
 		previous := s.values[previousChannel]
 		whole := bytes.TrimSpace(returned[1 : len(returned)-1])
 		s := shown{channelValues: channelValues{values: map[string][]byte{}}}
 		if previous != nil && !bytes.Equal(previous, returned) {
-			s.put(previousChannel, previous)
+			s.putValue(previousChannel, previous)
 		}
-		return s.object(own.openQuestions(), whole)
+		return s.buildObject(own.openQuestions(), whole)
 	}
-	return s.object(own.openQuestions(), nil)
+	return s.buildObject(own.openQuestions(), nil)
 }
 
-// gaps are the channels whose changes are not all there.
-func (s *shown) gaps() (gaps model.Gaps) {
+// channelGaps are the channels whose changes are not all there.
+func (s *shown) channelGaps() (gaps model.Gaps) {
 	if len(s.lost) > 0 {
 		gaps.Keys, gaps.Why = s.lost, model.GapDelta
 	}
@@ -487,14 +487,14 @@ type shown struct {
 	head bool
 }
 
-// object returns the values as an object, behind the members of another one, with the open questions.
-func (s *shown) object(asked []string, members []byte) []byte {
+// buildObject returns the values as an object, behind the members of another one, with the open questions.
+func (s *shown) buildObject(asked []string, members []byte) []byte {
 	var list []string
 	if len(members) > 0 {
 		list = append(list, string(members))
 	}
 	for _, channel := range s.names {
-		list = append(list, quote(channel)+":"+string(s.values[channel]))
+		list = append(list, quoteJSON(channel)+":"+string(s.values[channel]))
 	}
 	if len(asked) > 0 {
 		list = append(list, `"__interrupt__":[`+strings.Join(asked, ",")+"]")
@@ -506,13 +506,13 @@ func (s *shown) object(asked []string, members []byte) []byte {
 func (f format) readShown(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (s shown, err error) {
 	s.values = map[string][]byte{}
 	pairs := map[string]pair{}
-	older := c.version() < 3
+	older := c.formatVersion() < 3
 	for m := range jsontape.Members(jsontape.FindMember(c.document, `"channel_values"`)) {
 		channel := jsontape.Unquote(m.Key)
 		if isPlumbing(channel) || older && ofNode(channel, m.Value) || channel == sendsChannel && string(m.Value) == "[]" {
 			continue
 		}
-		value := plain(m.Value)
+		value := plainValue(m.Value)
 		is, err := f.heldBack(ctx, t, at, c, channel, value)
 		if err != nil {
 			return s, err
@@ -524,16 +524,16 @@ func (f format) readShown(ctx context.Context, t rows.Tx, at rows.Place, id stri
 			pairs[channel] = pair{is, value}
 		}
 		if value = is.shownOf(value); value != nil {
-			s.put(channel, value)
+			s.putValue(channel, value)
 		}
 	}
-	put, lost, err := f.deltas(ctx, t, at, id, c)
+	put, lost, err := f.readDeltas(ctx, t, at, id, c)
 	if err != nil {
 		return s, err
 	}
 	s.together, s.lost = slices.Sorted(maps.Keys(put)), lost
 	for _, channel := range s.together {
-		s.put(channel, put[channel])
+		s.putValue(channel, put[channel])
 	}
 	finished, called := own.countFinished()
 	s.head = c.head
@@ -547,14 +547,14 @@ func (f format) readShown(ctx context.Context, t rows.Tx, at rows.Place, id stri
 	}
 	for channel, p := range pairs {
 		if slices.Contains(written, channel) && (!s.head || p.is == heldBarrier) {
-			s.drop(channel) // it is held back anew
+			s.dropValue(channel) // it is held back anew
 		}
 	}
 	return s, err
 }
 
 func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	c, own, err := f.layout.read(ctx, t, at, id)
+	c, own, err := f.layout.readCheckpoint(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
@@ -577,7 +577,7 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	for _, q := range next.asks {
 		about.Facts.Add("asks", q.String())
 	}
-	for _, one := range texts(own.done) {
+	for _, one := range questionTexts(own.done) {
 		about.Facts.Add("asked", askedOf(one).String())
 	}
 	for _, one := range own.answers {
@@ -597,11 +597,11 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if held := conversation.List(s.held, conversation.OneLine); held != "" {
 		about.Facts.Add("not sure", held+": a channel that holds back its value until the end has [VALUE, whether that has come]; nothing tells whether this is one")
 	}
-	about.Gaps = s.gaps()
-	about.Resume = next.resume(at, id)
+	about.Gaps = s.channelGaps()
+	about.Resume = next.resumeCalls(at, id)
 	keeper, err := f.layout.findProgram(ctx, t)
 	if keeper != nil {
-		about.Resume = keeper.calls(at.Key[0].(string), next.resume(at, "")[0].Then, next.head)
+		about.Resume = keeper.resumeCalls(at.Key[0].(string), next.resumeCalls(at, "")[0].Then, next.head)
 	}
 	return about, err
 }
@@ -648,7 +648,7 @@ func (a asked) String() string {
 // started.
 func (c *checkpoint) readOnward(own *step) (o onward) {
 	o.head = c.head
-	pulled, sent, javaScript := c.next(own.nodes)
+	pulled, sent, javaScript := c.nextNodes(own.nodes)
 	o.nodes = slices.Sorted(slices.Values(slices.Concat(pulled, sent)))
 	o.javaScript = javaScript
 	for _, one := range own.openQuestions() {
@@ -689,10 +689,10 @@ func (o *onward) finishedTasks() string {
 	return text
 }
 
-// next returns the nodes that run next: nodes with channels whose value they have not seen, and the nodes that
+// nextNodes returns the nodes that run next: nodes with channels whose value they have not seen, and the nodes that
 // were sent something, in order. javaScript reports whether JavaScript wrote the checkpoint. ran are the nodes
 // that ran from the checkpoint since.
-func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) {
+func (c *checkpoint) nextNodes(ran []string) (nodes, sent []string, javaScript bool) {
 	var document struct {
 		Values   map[string]json.RawMessage            `json:"channel_values"`
 		Versions map[string]json.RawMessage            `json:"channel_versions"`
@@ -700,7 +700,7 @@ func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) 
 		Sends    []json.RawMessage                     `json:"pending_sends"`
 	}
 	_ = json.Unmarshal(c.document, &document) // of what is not of that shape nothing is known
-	version := c.version()
+	version := c.formatVersion()
 	if version < 4 {
 		sent = sentTo(document.Sends)
 	}
@@ -714,11 +714,11 @@ func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) 
 			continue
 		case parts != nil:
 			of, waits := deferredValue(value)
-			if node = parts[2]; waits || parts[1] != "" && len(elements(of)) <= strings.Count(parts[1], "+") {
+			if node = parts[2]; waits || parts[1] != "" && len(listElements(of)) <= strings.Count(parts[1], "+") {
 				continue
 			}
 		case channel == sendsChannel:
-			sent = append(sent, sentTo(elements(value))...)
+			sent = append(sent, sentTo(listElements(value))...)
 			continue
 		case version < 3 && ofNode(channel, value):
 			nodes = append(nodes, "what follows "+channel)
@@ -748,7 +748,7 @@ func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) 
 // deferredValue returns the value in a node's channel, and whether the node waits for the end of the run. The
 // channel of a deferred node holds [VALUE, whether the run has ended].
 func deferredValue(value []byte) (of []byte, waits bool) {
-	if pair := elements(value); len(pair) == 2 && (string(pair[1]) == "true" || string(pair[1]) == "false") {
+	if pair := listElements(value); len(pair) == 2 && (string(pair[1]) == "true" || string(pair[1]) == "false") {
 		return pair[0], string(pair[1]) == "false"
 	}
 	return value, false
@@ -761,13 +761,13 @@ func sentTo(sends []json.RawMessage) (nodes []string) {
 		if members := jsontape.FindMember(send, `"kwargs"`); members != nil {
 			send = members
 		}
-		nodes = append(nodes, jsontape.Unquote(append(elements(send), jsontape.FindMember(send, `"node"`))[0]))
+		nodes = append(nodes, jsontape.Unquote(append(listElements(send), jsontape.FindMember(send, `"node"`))[0]))
 	}
 	return nodes
 }
 
-// elements returns the elements of a list, or of the list inside a Python value.
-func elements(list []byte) (of []json.RawMessage) {
+// listElements returns the elements of a list, or of the list inside a Python value.
+func listElements(list []byte) (of []json.RawMessage) {
 	if inner := jsontape.FindMember(list, `"value"`); inner != nil {
 		list = inner
 	}
@@ -775,19 +775,19 @@ func elements(list []byte) (of []json.RawMessage) {
 	return of
 }
 
-// resume returns the calls that go on from a checkpoint, which each of them names, or from
+// resumeCalls returns the calls that go on from a checkpoint, which each of them names, or from
 // the newest, where the id is "".
-func (o *onward) resume(at rows.Place, id string) []model.Resume {
+func (o *onward) resumeCalls(at rows.Place, id string) []model.Resume {
 	graph, none, command, mapped := "graph.invoke", "None", "Command(resume=%s)", "{%s}"
 	if o.javaScript {
 		graph, none, command = "await graph.invoke", "null", "new Command({resume: %s})"
 	}
-	names := `"thread_id": ` + quote(at.Key[0].(string))
+	names := `"thread_id": ` + quoteJSON(at.Key[0].(string))
 	if id != "" {
-		names += `, "checkpoint_id": ` + quote(id)
+		names += `, "checkpoint_id": ` + quoteJSON(id)
 	}
 	if namespace := at.Key[1].(string); namespace != "" {
-		names += `, "checkpoint_ns": ` + quote(namespace)
+		names += `, "checkpoint_ns": ` + quoteJSON(namespace)
 	}
 	call := func(input, then string) model.Resume {
 		return model.Resume{Call: fmt.Sprintf(`%s(%s, {"configurable": {%s}})`, graph, input, names), Then: then}
@@ -804,7 +804,7 @@ func (o *onward) resume(at rows.Place, id string) []model.Resume {
 	if len(o.asks) > 1 && !slices.ContainsFunc(o.asks, func(q asked) bool { return q.id == "" }) {
 		var each, told []string
 		for _, q := range o.asks {
-			each, told = append(each, quote(q.id)+": …"), append(told, q.String())
+			each, told = append(each, quoteJSON(q.id)+": …"), append(told, q.String())
 		}
 		answer = fmt.Sprintf(mapped, strings.Join(each, ", "))
 		then = "answers " + strings.Join(told, "; ") + "; and "

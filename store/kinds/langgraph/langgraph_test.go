@@ -206,7 +206,7 @@ func TestState_delta(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := state(t, s, h)
-		if got := gaps.Of(func(key string) bool { return strings.Contains(data, quote(key)+":") }, 9); got != want {
+		if got := gaps.Of(func(key string) bool { return strings.Contains(data, quoteJSON(key)+":") }, 9); got != want {
 			t.Errorf("#%d: %q, want %q", index, got, want)
 		}
 	}
@@ -476,7 +476,7 @@ func FuzzState(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, encoding string, value []byte) {
-		document, err := decode(encoding, value)
+		document, err := decodeValue(encoding, value)
 		if err != nil {
 			return
 		}
@@ -484,14 +484,14 @@ func FuzzState(f *testing.F) {
 			t.Fatalf("%q is not JSON", document)
 		}
 		c := checkpoint{encoding: encoding, document: document}
-		c.next([]string{"node"})
+		c.nextNodes([]string{"node"})
 		var s step
 		for index := -4; index < 2; index++ {
-			s.add("task", "~__pregel_pull, node", index, "messages", document)
-			s.add("other", "", index, "branch:to:node", document)
+			s.addWrite("task", "~__pregel_pull, node", index, "messages", document)
+			s.addWrite("other", "", index, "branch:to:node", document)
 		}
 		var h model.Header
-		s.describe(&h)
+		s.describeStep(&h)
 		conversation.Opening(document)
 	})
 }
@@ -501,7 +501,7 @@ func TestNext_pendingSends(t *testing.T) {
 	for version, want := range map[int]string{1: "s, t, u", 4: ""} {
 		document := fmt.Sprintf(`{"v":%d,"channel_values":{},"channel_versions":{"n":"1"},"pending_sends":[{"$py":"langgraph.types.Send","value":["s",{"k":1}]},
 			{"lc":2,"type":"constructor","id":["langgraph","constants","Send"],"args":[],"kwargs":{"node":"t","arg":1}},{"lg_name":"Send","node":"u","args":{}}]}`, version)
-		if _, next, _ := (&checkpoint{document: []byte(document)}).next(nil); strings.Join(next, ", ") != want {
+		if _, next, _ := (&checkpoint{document: []byte(document)}).nextNodes(nil); strings.Join(next, ", ") != want {
 			t.Errorf("version %d: %q, want %q", version, next, want)
 		}
 	}
@@ -535,7 +535,7 @@ func TestNext(t *testing.T) {
 		"odd sends":         {`{"__pregel_tasks":[{},7,{"value":[]}]}`, `{"__pregel_tasks":"2"}`, `{}`, `["","",""]`, true},
 	} {
 		document := fmt.Sprintf(`{"channel_values":%s,"channel_versions":%s,"versions_seen":%s}`, c.values, c.versions, c.seen)
-		pulled, sent, javaScript := (&checkpoint{document: []byte(document)}).next([]string{"flow"})
+		pulled, sent, javaScript := (&checkpoint{document: []byte(document)}).nextNodes([]string{"flow"})
 		got, err := json.Marshal(slices.AppendSeq([]string{}, slices.Values(slices.Sorted(slices.Values(slices.Concat(pulled, sent))))))
 		if err != nil || string(got) != c.next || javaScript == c.python {
 			t.Errorf("%s: %s, %v, want %s", name, got, !javaScript, c.next)

@@ -75,14 +75,14 @@ type channelValues struct {
 	values map[string][]byte
 }
 
-func (v *channelValues) put(channel string, value []byte) {
+func (v *channelValues) putValue(channel string, value []byte) {
 	if _, known := v.values[channel]; !known {
 		v.names = append(v.names, channel)
 	}
 	v.values[channel] = value
 }
 
-func (v *channelValues) drop(channel string) {
+func (v *channelValues) dropValue(channel string) {
 	delete(v.values, channel)
 	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == channel })
 }
@@ -104,13 +104,13 @@ func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id stri
 		}
 		before := values.values[channel]
 		if _, changes := c.about.Deltas[channel]; changes || holdsMessages(channel, before, writes) {
-			values.put(channel, putTogether(channel, before, writes))
+			values.putValue(channel, putTogether(channel, before, writes))
 			continue
 		}
 		isScalar := !bytes.HasPrefix(writes[0], []byte("["))
 		if before == nil || string(before) == "[]" && isScalar {
 			unsure = append(unsure, channel) // a Topic has a list of it, or loses it at once; others hold it back
-			values.put(channel, putTogether(channel, before, writes))
+			values.putValue(channel, putTogether(channel, before, writes))
 			continue
 		}
 		value, sure, err := f.combineWrites(ctx, t, at, c.parent, channel, before, writes)
@@ -120,7 +120,7 @@ func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id stri
 		if !sure {
 			unsure = append(unsure, channel)
 		}
-		values.put(channel, value)
+		values.putValue(channel, value)
 	}
 	return unsure, nil
 }
@@ -129,7 +129,7 @@ func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id stri
 // of that task.
 func (f format) writesOf(ctx context.Context, t rows.Tx, at rows.Place, id, channel, only string) (writes [][]byte, err error) {
 	err = f.layout.eachWrite(ctx, t, at, id, channel, func(task, encoding string, value []byte) {
-		if shown, err := decode(encoding, value); err == nil && (only == "" || task == only) { // one that is damaged is as none
+		if shown, err := decodeValue(encoding, value); err == nil && (only == "" || task == only) { // one that is damaged is as none
 			writes = append(writes, shown)
 		}
 	})
@@ -157,7 +157,7 @@ func (f format) combineWrites(ctx context.Context, t rows.Tx, at rows.Place, fro
 	open := slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return w(channel, value, writes) == nil })
 	told, child := false, value
 	for range mostAncestors {
-		parent, values, found, err := f.layout.ancestor(ctx, t, at, from, []string{channel})
+		parent, values, found, err := f.layout.findAncestor(ctx, t, at, from, []string{channel})
 		if err != nil || !found {
 			return likely, false, err
 		}
@@ -196,9 +196,9 @@ func lastOf(_ string, value []byte, writes [][]byte) []byte {
 // putTogether is the way of add_messages, and of operator.add for lists.
 func putTogether(channel string, value []byte, writes [][]byte) []byte {
 	r := reduced{messages: holdsMessages(channel, value, writes)}
-	r.set(value)
+	r.setValue(value)
 	for _, write := range writes {
-		r.add(write)
+		r.addWrite(write)
 	}
 	return r.value()
 }
@@ -237,7 +237,7 @@ func joinTexts(_ string, value []byte, writes [][]byte) []byte {
 		}
 		text += jsontape.Unquote(write)
 	}
-	return []byte(quote(text))
+	return []byte(quoteJSON(text))
 }
 
 // held says how get_state shows a value that a channel may hold back.
@@ -257,12 +257,12 @@ const (
 // whether the run is over], and a list of the program can look the same. The checkpoint does not record the
 // type, but the last write does: it is VALUE alone. A barrier holds a set, which no JSON list can contain.
 func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, channel string, pair []byte) (held, error) {
-	of := items(pair)
+	of := listItems(pair)
 	if len(of) != 2 || string(of[1]) != "true" && string(of[1]) != "false" {
 		return heldNot, nil
 	}
 	unknown, from := heldMaybe, c.parent
-	if class(of[0]) == "set" {
+	if className(of[0]) == "set" {
 		unknown = heldBarrier
 	}
 	for range mostAncestors {
@@ -282,7 +282,7 @@ func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, c *check
 				return heldNot, nil
 			}
 		}
-		parent, _, found, err := f.layout.ancestor(ctx, t, at, from, nil)
+		parent, _, found, err := f.layout.findAncestor(ctx, t, at, from, nil)
 		if err != nil || !found {
 			return unknown, err
 		}
@@ -293,7 +293,7 @@ func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, c *check
 
 // shownOf returns the value that get_state shows for a channel that holds back its value, or nil.
 func (is held) shownOf(pair []byte) []byte {
-	switch of := items(pair); {
+	switch of := listItems(pair); {
 	case is == heldNot, is == heldMaybe:
 		return pair
 	case string(of[1]) == "false":
@@ -315,7 +315,7 @@ type pair struct {
 func (f format) endStep(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, s *shown, stored map[string][]byte, pairs map[string]pair) error {
 	for channel, p := range pairs {
 		if _, shows := s.values[channel]; p.is == heldValue && !shows {
-			s.put(channel, items(p.value)[0])
+			s.putValue(channel, listItems(p.value)[0])
 		}
 	}
 	for _, channel := range slices.Clone(s.names) {
@@ -327,7 +327,7 @@ func (f format) endStep(ctx context.Context, t rows.Tx, at rows.Place, c *checkp
 			return err
 		}
 		if gone {
-			s.drop(channel)
+			s.dropValue(channel)
 		} else if !sure && bytes.Equal(stored[channel], s.values[channel]) {
 			s.unsure = append(s.unsure, channel)
 		}
@@ -342,11 +342,11 @@ func (f format) isCleared(ctx context.Context, t rows.Tx, at rows.Place, c *chec
 	isEmpty := func(value []byte) bool { return value == nil || string(value) == "[]" }
 	from, stepped := c.parent, c.about.Source == "loop" // a copy of its parent has its values
 	for range mostAncestors {
-		parent, values, found, err := f.layout.ancestor(ctx, t, at, from, []string{channel})
+		parent, values, found, err := f.layout.findAncestor(ctx, t, at, from, []string{channel})
 		if err != nil || !found {
 			return false, false, err
 		}
-		before, step, err := f.layout.read(ctx, t, at, from)
+		before, step, err := f.layout.readCheckpoint(ctx, t, at, from)
 		if err != nil {
 			return false, false, err
 		}
@@ -358,8 +358,8 @@ func (f format) isCleared(ctx context.Context, t rows.Tx, at rows.Place, c *chec
 	return false, false, nil
 }
 
-// items returns the elements of a list, nil for any other value.
-func items(list []byte) (of [][]byte) {
+// listItems returns the elements of a list, nil for any other value.
+func listItems(list []byte) (of [][]byte) {
 	if !bytes.HasPrefix(list, []byte("[")) {
 		return nil
 	}

@@ -23,7 +23,7 @@ import (
 //	          parent of the original: as its child, a channel that keeps changes
 //	          would read them twice. Writes hang on the checkpoint that a task started from,
 //	          so they belong to the original's future, and are not copied.
-//	repair    a restore of the head with the missing results added to its messages, see repair.
+//	repair    a restore of the head with the missing results added to its messages, see planRepair.
 //	fork      the rows of the ancestors and of the subgraphs that ran from them, with their
 //	          writes and another thread_id. The head's writes are the present. An older
 //	          checkpoint's writes are the future, except the questions of its tasks: a call
@@ -43,16 +43,16 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	}
 	if change.Op == model.OpRepair {
 		m := &rows.Move{}
-		return m, f.repair(ctx, t, before, m)
+		return m, f.planRepair(ctx, t, before, m)
 	}
 	m := &rows.Move{Target: before.Rows[before.At(change.Ref.ID)].Point()}
 	if change.Op == model.OpFork {
-		return m, f.fork(ctx, t, before, change, m)
+		return m, f.planFork(ctx, t, before, change, m)
 	}
-	return m, f.restore(ctx, t, before, change, m)
+	return m, f.planRestore(ctx, t, before, change, m)
 }
 
-func (f format) restore(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+func (f format) planRestore(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
 	if before.At(change.Ref.ID) == len(before.Rows)-1 {
 		return nil
 	}
@@ -124,7 +124,7 @@ func newID(old, newest string, now time.Time) (id string, ok bool) {
 // withID returns a checkpoint with another id in it, and all other bytes as they were.
 func withID(encoding string, blob []byte, id string) ([]byte, error) {
 	if encoding != "msgpack" {
-		return withMember(blob, "id", quote(id))
+		return withMember(blob, "id", quoteJSON(id))
 	}
 	begin, end, ok, err := msgpack.Member(blob, "id")
 	switch {
@@ -154,7 +154,7 @@ func withMember(object []byte, key, value string) ([]byte, error) {
 	return patch.Bytes(), nil
 }
 
-func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+func (f format) planFork(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
 	thread := before.Key[0]
 	m.New = &rows.Place{ID: change.As, Key: []any{change.As, ""}}
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
@@ -180,7 +180,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if err != nil {
 		return err
 	}
-	table, inOrder := f.layout.writes()
+	table, inOrder := f.layout.writesTable()
 	writes, err := rows.Rows(ctx, t, table, " WHERE thread_id = ?"+inOrder, thread)
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 			continue
 		}
 		var about metadata
-		_ = unmarshal(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
+		_ = unmarshalBeside(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
 		if hooks[at] = about.Parents[""]; hooks[at] == change.Ref.ID && waiting[at] {
 			asked[at.namespace] = at.id
 		}
@@ -245,7 +245,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		return next, nil
 	}
 	head := &after.Rows[len(after.Rows)-1]
-	c, own, err := f.layout.read(ctx, t, after.Place, head.ID)
+	c, own, err := f.layout.readCheckpoint(ctx, t, after.Place, head.ID)
 	if err != nil {
 		return next, err
 	}
@@ -256,25 +256,25 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if next.Loads = fmt.Sprintf("the state of #%d", at); opaqueEncoding(c.encoding) == "" {
 		next.Loads += "; " + orNothing(conversation.List(to.left, conversation.OneLine)) + " runs next"
 	}
-	next.Calls = to.resume(after.Place, "")
+	next.Calls = to.resumeCalls(after.Place, "")
 	keeper, err := f.layout.findProgram(ctx, t)
 	if err != nil {
 		return next, err
 	}
 	if keeper != nil {
-		next.Calls = keeper.calls(after.Key[0].(string), next.Calls[0].Then, true)
+		next.Calls = keeper.resumeCalls(after.Key[0].(string), next.Calls[0].Then, true)
 		return next, nil
 	}
 	if m == nil || m.New != nil || m.Repairs {
 		return next, nil
 	}
-	was, then, err := f.layout.read(ctx, t, after.Place, m.Target.ID)
+	was, then, err := f.layout.readCheckpoint(ctx, t, after.Place, m.Target.ID)
 	if err != nil {
 		return next, err
 	}
 	of := was.readOnward(&then)
 	// What needs no write comes first.
-	calls := of.resume(after.Place, m.Target.ID)
+	calls := of.resumeCalls(after.Place, m.Target.ID)
 	for i := range calls {
 		calls[i].Then += ", with nothing written before"
 	}
@@ -302,7 +302,7 @@ func orNothing(nodes string) string {
 // Hangs implements rows.Mover: writes on a checkpoint that went, its children, and the
 // checkpoints of subgraphs that ran from it. Of a thread that went nothing may stay.
 func (f format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
-	writes, _ := f.layout.writes()
+	writes, _ := f.layout.writesTable()
 	of, left := went[0].Before["thread_id"], 0
 	err = t.Row(ctx, "SELECT count(*) FROM (SELECT thread_id FROM checkpoints UNION ALL SELECT thread_id FROM "+writes+
 		") r WHERE thread_id = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = '')", of).Scan(&left)
@@ -318,7 +318,7 @@ func (f format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what st
 		for _, on := range []struct{ query, what string }{
 			{"SELECT count(*) FROM " + writes + " WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3", "tasks wrote on checkpoint %s"},
 			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND parent_checkpoint_id = ?3", "a checkpoint followed %s"},
-			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns <> ?2 AND " + f.layout.mentions(), "a subgraph ran from %s"},
+			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns <> ?2 AND " + f.layout.mentionsCondition(), "a subgraph ran from %s"},
 		} {
 			var n int
 			if err := t.Row(ctx, on.query, thread, namespace, id).Scan(&n); err != nil {

@@ -38,9 +38,9 @@ const valuesOf = `SELECT b.channel, b.type, b.blob FROM checkpoints c, jsonb_eac
 			WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3
 			AND b.thread_id = c.thread_id AND b.checkpoint_ns = c.checkpoint_ns AND b.channel = v.key AND b.version = v.value AND b.type <> 'empty'`
 
-// writes returns a query of the writes that a condition fits, in the order of their steps. blob says which
+// writesQuery returns a query of the writes that a condition fits, in the order of their steps. blob says which
 // values come along. A task_path that the table does not have yet is the one around it.
-func writes(blob, where string) string {
+func writesQuery(blob, where string) string {
 	return "SELECT w.* FROM (SELECT ''::text AS task_path) older, LATERAL (SELECT checkpoint_id, task_id, task_path, idx, channel, type, CASE WHEN " + blob +
 		" THEN blob END AS blob FROM checkpoint_writes" + where + ") w ORDER BY checkpoint_id, task_path, task_id, idx"
 }
@@ -55,9 +55,9 @@ func scanSteps(steps *steps) func(scan func(...any) error) error {
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
 		var written []byte
 		if encoding != nil && (value != nil || *encoding == "null") {
-			written, _ = decode(*encoding, value) // a value that is damaged is as none
+			written, _ = decodeValue(*encoding, value) // a value that is damaged is as none
 		}
-		steps.add(id, task, path, index, channel, written)
+		steps.addWrite(id, task, path, index, channel, written)
 		return err
 	}
 }
@@ -67,7 +67,7 @@ func scanSteps(steps *steps) func(scan func(...any) error) error {
 // transaction.
 const inOrder = "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)"
 
-func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
+func (inPostgres) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
 	const checkpoint = "(SELECT %s FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 %s)"
 	newest := fmt.Sprintf(checkpoint, "checkpoint_id", "ORDER BY checkpoint_id DESC LIMIT 1 OFFSET "+mostTitled)
 	first := fmt.Sprintf(checkpoint, "min(checkpoint_id)", "")
@@ -75,7 +75,7 @@ func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from strin
 	key := append(slices.Clone(at.Key), from)
 	return t.Ask(ctx,
 		rows.Query{SQL: inOrder},
-		rows.Query{Args: key, Row: scanSteps(steps), SQL: writes(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
+		rows.Query{Args: key, Row: scanSteps(steps), SQL: writesQuery(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
 			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+")")},
 		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
 			" AND checkpoint_id >= ? ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
@@ -86,7 +86,7 @@ func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from strin
 		}})
 }
 
-func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
+func (inPostgres) readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
 	var beside, whole []byte
 	type blob struct {
@@ -105,7 +105,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 				blobs[channel] = b
 				return err
 			}},
-		rows.Query{SQL: writes("("+small+" OR idx = -3)", ofCheckpoint), Args: key, Row: scanSteps(steps)}) // a question is part of the state
+		rows.Query{SQL: writesQuery("("+small+" OR idx = -3)", ofCheckpoint), Args: key, Row: scanSteps(steps)}) // a question is part of the state
 	switch {
 	case err != nil:
 		return c, own, err
@@ -116,7 +116,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 	var members []string
 	eachChannel(whole, func(channel, _ string) bool { _, ok := blobs[channel]; return ok }, func(name []byte, _ string, inline []byte) {
 		if b := blobs[jsontape.Unquote(name)]; inline == nil {
-			value, failed := decode(b.encoding, b.value)
+			value, failed := decodeValue(b.encoding, b.value)
 			err = cmp.Or(err, failed)
 			c.encoding = cmp.Or(c.encoding, opaqueEncoding(b.encoding))
 			inline = value
@@ -158,8 +158,8 @@ func eachChannel(whole []byte, beside func(channel, version string) bool, each f
 	}
 }
 
-// stored reads each value once, however many checkpoints share it.
-func (inPostgres) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom, row func(*storedCheckpoint)) error {
+// eachStored reads each value once, however many checkpoints share it.
+func (inPostgres) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom, row func(*storedCheckpoint)) error {
 	const thread = " WHERE thread_id = ?1 AND checkpoint_ns = ?2"
 	where, key := thread+" AND checkpoint_id BETWEEN ?3 AND ?4", append(slices.Clone(at.Key), slices.Min(ids), slices.Max(ids))
 	if len(ids) <= eachAsked {
@@ -180,11 +180,11 @@ func (inPostgres) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []st
 		var blob []byte
 		err := scan(&of[0], &of[1], &encoding, &blob)
 		if encoding == "json" {
-			blob, _ = decode(encoding, blob) // of one that is damaged nothing is woven
+			blob, _ = decodeValue(encoding, blob) // of one that is damaged nothing is woven
 		}
 		is := woven{}
 		if !isPlumbing(of[0]) {
-			is = weave(to, encoding, blob)
+			is = weaveValue(to, encoding, blob)
 		}
 		values[of] = &is
 		return err
@@ -216,13 +216,13 @@ func (inPostgres) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []st
 
 func (inPostgres) readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
 	steps := newSteps()
-	err := t.Each(ctx, scanSteps(steps), writes(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
+	err := t.Each(ctx, scanSteps(steps), writesQuery(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
 	return *steps.findStep(id), err
 }
 
 // renamed: the id is in plain JSON, also where values are encrypted.
 func (inPostgres) withCheckpointID(row rows.Row, id string) (other rows.Row, refused string) {
-	whole, err := withMember(row.Bytes("checkpoint"), "id", quote(id))
+	whole, err := withMember(row.Bytes("checkpoint"), "id", quoteJSON(id))
 	if err != nil {
 		return nil, "its id cannot be found in the checkpoint: " + err.Error()
 	}
@@ -233,7 +233,7 @@ func (inPostgres) withCheckpointID(row rows.Row, id string) (other rows.Row, ref
 func (inPostgres) withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error) {
 	whole := row.Bytes("checkpoint")
 	versions := jsontape.FindMember(whole, `"channel_versions"`)
-	version := jsontape.Unquote(jsontape.FindMember(versions, quote(channel)))
+	version := jsontape.Unquote(jsontape.FindMember(versions, quoteJSON(channel)))
 	list, err := rows.Rows(ctx, t, "checkpoint_blobs", " WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND channel = ?3 AND version = ?4", row["thread_id"], row["checkpoint_ns"], channel, version)
 	if err != nil {
 		return nil, nil, "", err
@@ -244,7 +244,7 @@ func (inPostgres) withValue(ctx context.Context, t rows.Tx, row rows.Row, channe
 	}
 	value, err := edit(list[0].Text("type"), list[0].Bytes("blob"))
 	if err == nil {
-		versions, err = withMember(versions, channel, quote(newest))
+		versions, err = withMember(versions, channel, quoteJSON(newest))
 	}
 	if err == nil {
 		whole, err = withMember(whole, "channel_versions", string(versions))
@@ -281,10 +281,10 @@ func (inPostgres) eachWrite(ctx context.Context, t rows.Tx, at rows.Place, id, c
 			add(task, *encoding, value)
 		}
 		return err
-	}, "SELECT task_id, type, blob FROM ("+writes("true", ofCheckpoint+" AND channel = ?")+") w", append(slices.Clone(at.Key), id, channel)...)
+	}, "SELECT task_id, type, blob FROM ("+writesQuery("true", ofCheckpoint+" AND channel = ?")+") w", append(slices.Clone(at.Key), id, channel)...)
 }
 
-func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {
+func (inPostgres) findAncestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {
 	key := append(slices.Clone(at.Key), id)
 	values = map[string][]byte{}
 	err = t.Ask(ctx,
@@ -293,7 +293,7 @@ func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id str
 			var inline []byte
 			err := scan(&parent, &inline)
 			for _, channel := range channels {
-				if value := jsontape.FindMember(inline, quote(channel)); value != nil {
+				if value := jsontape.FindMember(inline, quoteJSON(channel)); value != nil {
 					values[channel] = value
 				}
 			}
@@ -305,7 +305,7 @@ func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id str
 			if err := scan(&channel, &encoding, &value); err != nil {
 				return err
 			}
-			shown, err := decode(encoding, value)
+			shown, err := decodeValue(encoding, value)
 			if err == nil { // one that is damaged is as none
 				values[channel] = shown
 			}
@@ -314,7 +314,7 @@ func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id str
 	return parent, values, found, err
 }
 
-func (inPostgres) writes() (table, inOrder string) { return "checkpoint_writes", "" }
+func (inPostgres) writesTable() (table, inOrder string) { return "checkpoint_writes", "" }
 
 func (inPostgres) copyBlobs(ctx context.Context, t rows.Tx, thread any, as string, copied []string) (steps []rows.Step, err error) {
 	list, err := rows.Rows(ctx, t, "checkpoint_blobs", ` WHERE thread_id = ?1 AND (checkpoint_ns, channel, version) IN (SELECT c.checkpoint_ns, v.key, v.value
@@ -325,7 +325,7 @@ func (inPostgres) copyBlobs(ctx context.Context, t rows.Tx, thread any, as strin
 	return steps, err
 }
 
-func (inPostgres) mentions() string { return "position(?3 IN metadata::text) > 0" }
+func (inPostgres) mentionsCondition() string { return "position(?3 IN metadata::text) > 0" }
 
 // lister is the format of a database, which lists sessions from index to index.
 type lister struct{ format }
@@ -366,8 +366,8 @@ func (lister) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err erro
 				err := scan(&at[0], &at[1], &channel, &encoding, &value)
 				s := began[at]
 				if encoding != nil {
-					written, _ := decode(*encoding, value) // a value that is damaged is as none
-					s.add("", "", 0, channel, written)
+					written, _ := decodeValue(*encoding, value) // a value that is damaged is as none
+					s.addWrite("", "", 0, channel, written)
 				}
 				began[at] = s
 				return err

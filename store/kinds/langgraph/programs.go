@@ -66,9 +66,9 @@ func (inSQLite) findProgram(ctx context.Context, t rows.Tx) (*program, error) {
 // findProgram implements layout: no program that is known keeps its threads on a server.
 func (inPostgres) findProgram(context.Context, rows.Tx) (*program, error) { return nil, nil }
 
-// calls returns how a program goes on with a thread. It goes on from the head: from another checkpoint only once
+// resumeCalls returns how a program goes on with a thread. It goes on from the head: from another checkpoint only once
 // that is restored.
-func (p *program) calls(thread, then string, head bool) []model.Resume {
+func (p *program) resumeCalls(thread, then string, head bool) []model.Resume {
 	if !head {
 		then = "goes on from the head: restore this checkpoint before"
 	}
@@ -93,7 +93,7 @@ func (f inFile) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err er
 	if err != nil || p == nil {
 		return nil, err
 	}
-	named, err := p.titles(ctx, t)
+	named, err := p.threadTitles(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ func (f inFile) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err er
 	return list, err
 }
 
-// titles returns the names of threads, or what they began with.
-func (p *program) titles(ctx context.Context, t rows.Tx) (titles map[string]string, err error) {
+// threadTitles returns the names of threads, or what they began with.
+func (p *program) threadTitles(ctx context.Context, t rows.Tx) (titles map[string]string, err error) {
 	began, titles := map[string]*step{}, map[string]string{}
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var thread, channel, encoding string
@@ -141,8 +141,8 @@ func (p *program) titles(ctx context.Context, t rows.Tx) (titles map[string]stri
 		if began[thread] == nil {
 			began[thread] = &step{}
 		}
-		written, _ := decode(encoding, value) // a value that is damaged is as none
-		began[thread].add("", "", 0, channel, written)
+		written, _ := decodeValue(encoding, value) // a value that is damaged is as none
+		began[thread].addWrite("", "", 0, channel, written)
 		return err
 	}, "SELECT w.thread_id, w.channel, ifnull(w.type, ''), w.value FROM "+firstOnes+` s JOIN writes w ON w.thread_id = s.thread_id AND w.checkpoint_ns = '' AND w.checkpoint_id = s.first
 		WHERE w.idx >= 0 AND length(w.value) <= 65536 ORDER BY w.thread_id, w.task_id, w.idx`)

@@ -36,7 +36,7 @@ const noAnswer = "There is no result: the run ended before the tool gave one."
 
 // missingResults returns the results that a list of messages lacks. Calls at its end may still get theirs.
 func missingResults(channel string, list []byte) (lacks []result) {
-	tape, err := jsontape.Parse(slices.Concat([]byte("{"+quote(channel)+":"), list, []byte("}")))
+	tape, err := jsontape.Parse(slices.Concat([]byte("{"+quoteJSON(channel)+":"), list, []byte("}")))
 	if err != nil {
 		return nil
 	}
@@ -71,9 +71,9 @@ func missingResults(channel string, list []byte) (lacks []result) {
 // pointerEscaped returns a key as a JSON Pointer has it.
 func pointerEscaped(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-func (f format) repair(ctx context.Context, t rows.Tx, before *rows.Session, m *rows.Move) error {
+func (f format) planRepair(ctx context.Context, t rows.Tx, before *rows.Session, m *rows.Move) error {
 	head := &before.Rows[len(before.Rows)-1]
-	c, _, err := f.layout.read(ctx, t, before.Place, head.ID)
+	c, _, err := f.layout.readCheckpoint(ctx, t, before.Place, head.ID)
 	if err != nil {
 		return err
 	}
@@ -83,9 +83,9 @@ func (f format) repair(ctx context.Context, t rows.Tx, before *rows.Session, m *
 	}
 	values := map[string][]byte{}
 	for member := range jsontape.Members(jsontape.FindMember(c.document, `"channel_values"`)) {
-		values[jsontape.Unquote(member.Key)] = plain(member.Value)
+		values[jsontape.Unquote(member.Key)] = plainValue(member.Value)
 	}
-	put, _, err := f.deltas(ctx, t, before.Place, head.ID, &c)
+	put, _, err := f.readDeltas(ctx, t, before.Place, head.ID, &c)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func msgpackResult(call []byte, r result) ([]byte, error) {
 
 // withJSONResults is withResults for a list of JSON, as JavaScript writes it.
 func withJSONResults(list []byte, lacks []result) ([]byte, error) {
-	all := items(list)
+	all := listItems(list)
 	var whole [][]byte
 	for i := range len(all) + 1 {
 		for _, r := range lacks {
@@ -200,11 +200,11 @@ func withJSONResults(list []byte, lacks []result) ([]byte, error) {
 				continue
 			}
 			path := jsontape.FindMember(all[r.call], `"id"`)
-			members := fmt.Sprintf(`"content":%s,"tool_call_id":%s`, quote(noAnswer), quote(r.id))
+			members := fmt.Sprintf(`"content":%s,"tool_call_id":%s`, quoteJSON(noAnswer), quoteJSON(r.id))
 			switch {
 			case jsontape.FindMember(all[r.call], `"lc"`) != nil && bytes.HasPrefix(path, []byte("[")):
 				message := fmt.Sprintf(`{"lc":1,"type":"constructor","id":["langchain_core","messages","ToolMessage"],"kwargs":{%s,"name":%s,"id":%s,"status":"error","additional_kwargs":{},"response_metadata":{}}}`,
-					members, quote(r.name), quote(uuid.NewString()))
+					members, quoteJSON(r.name), quoteJSON(uuid.NewString()))
 				whole = append(whole, []byte(message))
 			case jsontape.FindMember(all[r.call], `"tool_calls"`) != nil:
 				whole = append(whole, []byte(`{"role":"tool",`+members+`}`))

@@ -70,7 +70,7 @@ func TestRepair(t *testing.T) {
 			switch {
 			case i < 4 && string(m) != string(was.Messages[i]), i > 4 && string(m) != string(was.Messages[i-1]):
 				t.Errorf("%s: message %d is %s", session, i, m)
-			case i == 4 && (!strings.HasPrefix(string(m), `{"$py":"langchain_core.messages.tool.ToolMessage","content":`+quote(noAnswer)) || !strings.Contains(string(m), `"tool_call_id":"c4_0"`)):
+			case i == 4 && (!strings.HasPrefix(string(m), `{"$py":"langchain_core.messages.tool.ToolMessage","content":`+quoteJSON(noAnswer)) || !strings.Contains(string(m), `"tool_call_id":"c4_0"`)):
 				t.Errorf("%s: the result is %s", session, m)
 			}
 		}

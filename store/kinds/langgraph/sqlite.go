@@ -16,7 +16,7 @@ import (
 // inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is a task's write.
 type inSQLite struct{}
 
-func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
+func (inSQLite) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
 	key := append(slices.Clone(at.Key), from)
 	err := addSteps(ctx, t, steps, tooLarge, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
 		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
@@ -49,14 +49,14 @@ func addSteps(ctx context.Context, t rows.Tx, steps *steps, left, where string, 
 		var index int
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
-		written, _ := decode(encoding, value) // a value that is damaged is as none
-		steps.add(id, task, path, index, channel, written)
+		written, _ := decodeValue(encoding, value) // a value that is damaged is as none
+		steps.addWrite(id, task, path, index, channel, written)
 		return err
 	}, "SELECT checkpoint_id, task_id, "+path+", CAST(idx AS INTEGER), channel, iif("+left+", 'null', ifnull(type, '')), iif("+left+", NULL, value) FROM writes"+
 		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
 }
 
-func (inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
+func (inSQLite) readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
 	var beside, whole []byte
 	found, err := t.First(ctx, []any{&c.parent, &c.encoding, &beside, &whole, &c.head},
@@ -64,8 +64,8 @@ func (inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	if err != nil || !found {
 		return c, own, cmp.Or(err, model.ErrNoSnapshot)
 	}
-	_ = unmarshal(beside, &c.about) // the log tells of damage
-	if c.document, err = decode(c.encoding, whole); err != nil {
+	_ = unmarshalBeside(beside, &c.about) // the log tells of damage
+	if c.document, err = decodeValue(c.encoding, whole); err != nil {
 		return c, own, err
 	}
 	// A question is part of the state, however large it is.
@@ -80,7 +80,7 @@ const eachAsked = 8
 // counts is a condition of writes on a checkpoint that are part of its state: those of an input, and questions.
 const counts = "(task_id = '" + nullTask + "' OR idx = -3)"
 
-func (inSQLite) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, _ store.Loom, row func(*storedCheckpoint)) error {
+func (inSQLite) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, _ store.Loom, row func(*storedCheckpoint)) error {
 	more := map[string]bool{}
 	between := append(slices.Clone(at.Key), slices.Min(ids), slices.Max(ids))
 	err := t.Each(ctx, func(scan func(...any) error) error {
@@ -98,7 +98,7 @@ func (inSQLite) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []stri
 		var whole []byte
 		err := scan(&s.id, &encoding, &s.beside, &whole)
 		s.more = more[s.id]
-		s.unpack(encoding, whole)
+		s.unpackWhole(encoding, whole)
 		row(&s)
 		return err
 	}
@@ -114,14 +114,14 @@ func (inSQLite) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []stri
 	return nil
 }
 
-// unpack reads what a state needs of a checkpoint that is one value.
-func (s *storedCheckpoint) unpack(encoding string, whole []byte) {
-	each, known := members, false
+// unpackWhole reads what a state needs of a checkpoint that is one value.
+func (s *storedCheckpoint) unpackWhole(encoding string, whole []byte) {
+	each, known := eachMember, false
 	switch encoding {
 	case "msgpack":
 		each = packedMembers
 	case "json":
-		whole, _ = decode(encoding, whole) // one that is damaged has no members
+		whole, _ = decodeValue(encoding, whole) // one that is damaged has no members
 	default:
 		s.more = true
 		return
@@ -129,7 +129,7 @@ func (s *storedCheckpoint) unpack(encoding string, whole []byte) {
 	is := each(whole, func(key string, value []byte) {
 		switch key {
 		case "v":
-			shown, _ := decode(encoding, value)
+			shown, _ := decodeValue(encoding, value)
 			s.version, _ = strconv.ParseFloat(string(shown), 64)
 		case "channel_values":
 			s.more, known = s.more || known || !each(value, func(channel string, value []byte) {
@@ -156,8 +156,8 @@ func packedMembers(data []byte, each func(key string, value []byte)) bool {
 	return true
 }
 
-// members is packedMembers of JSON.
-func members(data []byte, each func(key string, value []byte)) bool {
+// eachMember is packedMembers of JSON.
+func eachMember(data []byte, each func(key string, value []byte)) bool {
 	for m, err := range jsontape.Members(data) {
 		if err != nil || m.Key == nil {
 			return false
@@ -189,7 +189,7 @@ func (inSQLite) withValue(_ context.Context, _ rows.Tx, row rows.Row, channel st
 	encoding, blob := row.Text("type"), row.Bytes("checkpoint")
 	if encoding != "msgpack" {
 		values := jsontape.FindMember(blob, `"channel_values"`)
-		value, err := edit(encoding, jsontape.FindMember(values, quote(channel)))
+		value, err := edit(encoding, jsontape.FindMember(values, quoteJSON(channel)))
 		if err == nil {
 			values, err = withMember(values, channel, string(value))
 		}
@@ -216,14 +216,14 @@ func (inSQLite) withValue(_ context.Context, _ rows.Tx, row rows.Row, channel st
 	return row.With("checkpoint", row.As("checkpoint", slices.Concat(blob[:from], value, blob[to:]))), nil, "", nil
 }
 
-func (inSQLite) writes() (table, inOrder string) { return "writes", " ORDER BY rowid" }
+func (inSQLite) writesTable() (table, inOrder string) { return "writes", " ORDER BY rowid" }
 
 // behind: a checkpoint refers to nothing.
 func (inSQLite) copyBlobs(context.Context, rows.Tx, any, string, []string) ([]rows.Step, error) {
 	return nil, nil
 }
 
-func (inSQLite) mentions() string { return "instr(metadata, ?3) > 0" }
+func (inSQLite) mentionsCondition() string { return "instr(metadata, ?3) > 0" }
 
 func (inSQLite) eachWrite(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
 	has, err := t.Columns(ctx, "writes")
@@ -243,7 +243,7 @@ func (inSQLite) eachWrite(ctx context.Context, t rows.Tx, at rows.Place, id, cha
 	}, "SELECT task_id, ifnull(type, ''), value FROM writes"+ofCheckpoint+" AND channel = ? ORDER BY "+order, append(slices.Clone(at.Key), id, channel)...)
 }
 
-func (inSQLite) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {
+func (inSQLite) findAncestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {
 	var encoding string
 	var whole []byte
 	found, err = t.First(ctx, []any{&parent, &encoding, &whole}, "SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), checkpoint FROM checkpoints"+ofCheckpoint, append(slices.Clone(at.Key), id)...)

@@ -12,18 +12,18 @@ import (
 	"hindcast/store/encoding/pickle"
 )
 
-// decode returns a stored value as JSON. One that would have to be decrypted is the bytes that
+// decodeValue returns a stored value as JSON. One that would have to be decrypted is the bytes that
 // it is, and so is a pickle that cannot be read, with why.
-func decode(encoding string, value []byte) ([]byte, error) {
+func decodeValue(encoding string, value []byte) ([]byte, error) {
 	switch {
 	case encoding == "msgpack":
-		return msgpack.AppendJSON(nil, value, extension)
+		return msgpack.AppendJSON(nil, value, writeExtension)
 	case encoding == "null":
 		return []byte("null"), nil
 	case encoding == "pickle":
 		shown, err := pickle.AppendJSON(nil, value)
 		if err != nil {
-			return sealValue(encoding, value, `,"$error":`+quote("the pickle cannot be read: "+err.Error())), nil
+			return sealValue(encoding, value, `,"$error":`+quoteJSON("the pickle cannot be read: "+err.Error())), nil
 		}
 		return shown, nil
 	case opaqueEncoding(encoding) != "":
@@ -40,7 +40,7 @@ func decode(encoding string, value []byte) ([]byte, error) {
 
 // sealValue returns a value as the bytes that it is, and more members.
 func sealValue(encoding string, value []byte, more string) []byte {
-	return []byte(`{"$type":` + quote(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"` + more + "}")
+	return []byte(`{"$type":` + quoteJSON(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"` + more + "}")
 }
 
 // opaqueEncoding returns an encoding whose values are not read, "" for another: what is encrypted, as
@@ -53,15 +53,15 @@ func opaqueEncoding(encoding string) string {
 	return encoding
 }
 
-func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quoteJSON(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
-// extension writes a value of LangGraph's extensions. Each names a Python function and its
+// writeExtension writes a value of LangGraph's extensions. Each names a Python function and its
 // arguments:
 //
 //	0 … 5   [module, name, argument, …]      {"$py":"module.name","value":argument}, or with the members of an argument that is a map
 //	6       [dtype, shape, order, buffer]    {"$numpy":dtype,"value":[shape,order,buffer]}
 //	7       value                            {"$delta":value}
-func extension(w *msgpack.Writer, id int8) (ok bool, err error) {
+func writeExtension(w *msgpack.Writer, id int8) (ok bool, err error) {
 	if id == 7 {
 		return true, w.Between(`{"$delta":`, "}", w.Value)
 	}
@@ -71,10 +71,10 @@ func extension(w *msgpack.Writer, id int8) (ok bool, err error) {
 		return false, nil
 	}
 	if id == 6 {
-		return true, w.Between(`{"$numpy":`+quote(module)+`,"value":[`, "]}", func() error { return w.Values(n - 1) })
+		return true, w.Between(`{"$numpy":`+quoteJSON(module)+`,"value":[`, "]}", func() error { return w.Values(n - 1) })
 	}
 	class, _ := w.Text()
-	err = w.Between(`{"$py":`+quote(module+"."+class), "}", func() error {
+	err = w.Between(`{"$py":`+quoteJSON(module+"."+class), "}", func() error {
 		if members, ok := w.Map(); ok {
 			if members > 0 {
 				w.Literal(",")
@@ -93,7 +93,7 @@ func (format) Decode(column string, row map[string]any) []byte {
 	switch column {
 	case "checkpoint", "value", "blob":
 		if encoding, is := row["type"].(string); is {
-			shown, _ := decode(encoding, columnBytes(value)) // damage is told elsewhere
+			shown, _ := decodeValue(encoding, columnBytes(value)) // damage is told elsewhere
 			return shown
 		}
 	case "task_path", "metadata":

@@ -11,7 +11,7 @@ func TestDecode_pickle(t *testing.T) {
 		"cos\nsystem\n(S'id'\ntR.":              `{"$py":"os.system","value":"id"}`,
 		"\x8e\x00\x00\x00\x00\x00\x01\x00\x00.": `{"$type":"pickle","$bytes":"jgAAAAAAAQAALg==","$error":"the pickle cannot be read: byte 9: the pickle ends early"}`,
 	} {
-		got, err := decode("pickle", []byte(value))
+		got, err := decodeValue("pickle", []byte(value))
 		if err != nil || string(got) != want {
 			t.Errorf("%q is %s, %v, want %s", value, got, err, want)
 		}
@@ -19,7 +19,7 @@ func TestDecode_pickle(t *testing.T) {
 }
 
 func TestDecode_encrypted(t *testing.T) {
-	got, err := decode("msgpack+aes", []byte("x"))
+	got, err := decodeValue("msgpack+aes", []byte("x"))
 	if err != nil || !strings.HasPrefix(string(got), `{"$type":"msgpack+aes","$bytes":"`) {
 		t.Errorf("%s, %v", got, err)
 	}

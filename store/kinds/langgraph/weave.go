@@ -46,12 +46,12 @@ func (f format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []strin
 		numbers[id] = i
 	}
 	left := slices.Clone(ids)
-	err := f.layout.stored(ctx, t, at, ids, to, func(s *storedCheckpoint) {
+	err := f.layout.eachStored(ctx, t, at, ids, to, func(s *storedCheckpoint) {
 		i, wanted := numbers[s.id]
 		if !wanted {
 			return
 		}
-		if w := s.weave(to); w.ok {
+		if w := s.weaveState(to); w.ok {
 			left[i] = ""
 			to.Take(i, store.Rope{Runs: w.runs})
 		}
@@ -69,8 +69,8 @@ func (f format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []strin
 	return err
 }
 
-// weave returns the runs that make up the state.
-func (s *storedCheckpoint) weave(to store.Loom) (w woven) {
+// weaveState returns the runs that make up the state.
+func (s *storedCheckpoint) weaveState(to store.Loom) (w woven) {
 	deltas := jsontape.FindMember(s.beside, `"counters_since_delta_snapshot"`)
 	if s.more || s.version < 3 || deltas != nil && string(deltas) != "{}" {
 		return w
@@ -87,7 +87,7 @@ func (s *storedCheckpoint) weave(to store.Loom) (w woven) {
 		case met[v.channel] || v.channel == endChannel:
 			return woven{}
 		case of == nil:
-			is := weave(to, v.encoding, v.raw)
+			is := weaveValue(to, v.encoding, v.raw)
 			of = &is
 		}
 		if met[v.channel] = true; !of.ok {
@@ -96,16 +96,16 @@ func (s *storedCheckpoint) weave(to store.Loom) (w woven) {
 		if of.empty && v.channel == sendsChannel {
 			continue
 		}
-		w.put(store.Text{Raw: []byte(before + quote(v.channel) + ":")})
+		w.putText(store.Text{Raw: []byte(before + quoteJSON(v.channel) + ":")})
 		for _, run := range of.runs {
 			w.runs = rows.AppendRun(w.runs, run)
 		}
 		before = ","
 	}
 	if before == "{" {
-		w.put(store.Text{Raw: []byte("{")})
+		w.putText(store.Text{Raw: []byte("{")})
 	}
-	w.put(store.Text{Raw: []byte("}")})
+	w.putText(store.Text{Raw: []byte("}")})
 	return w
 }
 
@@ -116,31 +116,31 @@ type woven struct {
 	ok, empty bool
 }
 
-func (w *woven) put(t store.Text) {
+func (w *woven) putText(t store.Text) {
 	run := w.to.Put(t)
 	w.ok, w.runs = w.ok && run.Len > 0, rows.AppendRun(w.runs, run)
 }
 
-// weave returns the runs that make up a value.
-func weave(to store.Loom, encoding string, raw []byte) woven {
+// weaveValue returns the runs that make up a value.
+func weaveValue(to store.Loom, encoding string, raw []byte) woven {
 	w := woven{to: to, ok: true}
 	switch encoding {
 	case "msgpack":
-		w.packed("", raw, 2)
+		w.putPacked("", raw, 2)
 		at, isList, err := msgpack.Items(raw)
 		w.empty = isList && len(at) == 1
 		mayHold := isList && len(at) == 3 && isTruth(raw[at[1]:at[2]])
 		w.ok = w.ok && err == nil && !mayHold && !(!isList && isDelta(raw))
 	case "json":
-		if w.text(raw, 0); len(raw) > 0 && raw[0] == '[' {
-			list := items(raw)
+		if w.putJSON(raw, 0); len(raw) > 0 && raw[0] == '[' {
+			list := listItems(raw)
 			w.empty = string(raw) == "[]"
 			w.ok = w.ok && !(len(list) == 2 && (string(list[1]) == "true" || string(list[1]) == "false"))
 		} else {
-			w.ok = w.ok && len(plain(raw)) == len(raw)
+			w.ok = w.ok && len(plainValue(raw)) == len(raw)
 		}
 	case "null":
-		w.put(store.Text{Raw: []byte("null")})
+		w.putText(store.Text{Raw: []byte("null")})
 	default:
 		w.ok = false
 	}
@@ -177,11 +177,11 @@ const (
 	mostNested = 16
 )
 
-// unpacked returns a function that converts packed values to JSON. depth is how deep in a checkpoint they
+// unpackFunc returns a function that converts packed values to JSON. depth is how deep in a checkpoint they
 // are.
-func unpacked(depth int, members bool) func([]byte) []byte {
+func unpackFunc(depth int, members bool) func([]byte) []byte {
 	return func(raw []byte) []byte {
-		shown, err := msgpack.AppendPart(nil, raw, extension, depth, members)
+		shown, err := msgpack.AppendPart(nil, raw, writeExtension, depth, members)
 		if err != nil {
 			return nil
 		}
@@ -189,8 +189,8 @@ func unpacked(depth int, members bool) func([]byte) []byte {
 	}
 }
 
-// packed puts a packed value, behind another text.
-func (w *woven) packed(before string, raw []byte, depth int) {
+// putPacked puts a packed value, behind another text.
+func (w *woven) putPacked(before string, raw []byte, depth int) {
 	at, isList, err := msgpack.Items(raw)
 	isMap := false
 	if err == nil && !isList {
@@ -201,18 +201,18 @@ func (w *woven) packed(before string, raw []byte, depth int) {
 		w.ok = false
 		return
 	case len(raw) < leastPart || !isList && !isMap || depth > mostNested:
-		w.put(store.Text{Before: before, Raw: raw, Kind: inPacked, Make: unpacked(depth, false)})
+		w.putText(store.Text{Before: before, Raw: raw, Kind: inPacked, Make: unpackFunc(depth, false)})
 		return
 	}
 	open, end, kind, each, large := "[", "]", byte(inPacked), 1, leastElement
 	if isMap {
 		open, end, kind, each, large = "{", "}", inPackedMembers, 2, leastCut
 	}
-	w.put(store.Text{Raw: []byte(before + open)})
+	w.putText(store.Text{Raw: []byte(before + open)})
 	from, comma := 0, ""
 	flush := func(to int) {
 		if from < to {
-			w.put(store.Text{Before: comma, Raw: raw[at[from]:at[to]], Kind: kind, Make: unpacked(depth+1, isMap), Listed: true})
+			w.putText(store.Text{Before: comma, Raw: raw[at[from]:at[to]], Kind: kind, Make: unpackFunc(depth+1, isMap), Listed: true})
 			comma = ","
 		}
 		from = to
@@ -222,32 +222,32 @@ func (w *woven) packed(before string, raw []byte, depth int) {
 		if c := value[0]; len(value) >= large && (c >= 0x80 && c < 0xa0 || c >= 0xdc && c <= 0xdf) {
 			flush(i)
 			if isMap {
-				w.put(store.Text{Before: comma, Raw: raw[at[i]:at[i+1]], Kind: inPackedKey, Make: keyOf})
+				w.putText(store.Text{Before: comma, Raw: raw[at[i]:at[i+1]], Kind: inPackedKey, Make: keyOf})
 				comma = ":"
 			}
-			w.packed(comma, value, depth+1)
+			w.putPacked(comma, value, depth+1)
 			from, comma = i+each, ","
 		} else if at[i+each]-at[from] >= leastPart {
 			flush(i + each)
 		}
 	}
 	flush(len(at) - 1)
-	w.put(store.Text{Raw: []byte(end)})
+	w.putText(store.Text{Raw: []byte(end)})
 }
 
 // keyOf returns a packed key as JSON.
 func keyOf(raw []byte) []byte {
-	key := unpacked(0, false)(raw)
+	key := unpackFunc(0, false)(raw)
 	if len(key) > 0 && key[0] != '"' {
 		key = jsontape.AppendQuoted(nil, string(key))
 	}
 	return key
 }
 
-// text puts JSON, cut behind items and members.
-func (w *woven) text(raw []byte, depth int) {
+// putJSON puts JSON, cut behind items and members.
+func (w *woven) putJSON(raw []byte, depth int) {
 	if len(raw) < leastPart || raw[0] != '[' && raw[0] != '{' || depth > mostNested {
-		w.put(store.Text{Raw: raw})
+		w.putText(store.Text{Raw: raw})
 		return
 	}
 	from, large := 0, leastCut
@@ -261,13 +261,13 @@ func (w *woven) text(raw []byte, depth int) {
 		}
 		end := m.Offset + len(m.Value)
 		if (m.Value[0] == '[' || m.Value[0] == '{') && len(m.Value) >= large {
-			w.put(store.Text{Raw: raw[from:m.Offset], Listed: true})
-			w.text(m.Value, depth+1)
+			w.putText(store.Text{Raw: raw[from:m.Offset], Listed: true})
+			w.putJSON(m.Value, depth+1)
 			from = end
 		} else if end-from >= leastPart {
-			w.put(store.Text{Raw: raw[from:end], Listed: true})
+			w.putText(store.Text{Raw: raw[from:end], Listed: true})
 			from = end
 		}
 	}
-	w.put(store.Text{Raw: raw[from:]})
+	w.putText(store.Text{Raw: raw[from:]})
 }

@@ -81,8 +81,8 @@ type row struct {
 // isRun reports whether a session is a run of a workflow.
 func isRun(at rows.Place) bool { return at.Key[1] != "" }
 
-// load returns rows of a session from one on, the one before it among them.
-func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []row, span rows.Span, err error) {
+// loadRows returns rows of a session from one on, the one before it among them.
+func loadRows(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []row, span rows.Span, err error) {
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
@@ -98,7 +98,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ro
 			}
 		}
 		if role != "" && one.data != nil {
-			head := fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":`, quote(one.id), quote(role), quote(is), quote(stamp))
+			head := fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":`, quoteJSON(one.id), quoteJSON(role), quoteJSON(is), quoteJSON(stamp))
 			one.data = slices.Concat(head, one.data, []byte("}"))
 		}
 		list = append(list, one)
@@ -117,7 +117,7 @@ func textOf(content []byte) (text []byte, damaged bool) {
 }
 
 func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	list, span, err := load(ctx, t, at, from)
+	list, span, err := loadRows(ctx, t, at, from)
 	log.Facts.Newest = true
 	var said rows.Said
 	for i := range list {
@@ -130,7 +130,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		case one.data == nil:
 		case isRun(at):
 			r := runOf(one.data)
-			h.EventName, h.Title = cmp.Or(conversation.OneLine(r.Status), "run"), conversation.List(r.Path, r.step)
+			h.EventName, h.Title = cmp.Or(conversation.OneLine(r.Status), "run"), conversation.List(r.Path, r.stepOutcome)
 			h.Marks |= marks[r.Status]
 		default:
 			said.Add(&h, one.data)
@@ -167,8 +167,8 @@ func runOf(data []byte) (r run) {
 	return r
 }
 
-// step says how a step ended.
-func (r *run) step(id string) string {
+// stepOutcome says how a step ended.
+func (r *run) stepOutcome(id string) string {
 	var of struct {
 		Status string `json:"status"`
 	}
@@ -184,8 +184,8 @@ func (l rowList) Find(id string) int {
 	return slices.IndexFunc(l, func(one row) bool { return one.id == id })
 }
 
-// find returns the rows of a session up to one.
-func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]row, error) {
+// findRow returns the rows of a session up to one.
+func findRow(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]row, error) {
 	list, i, err := rows.Find(t, at, id, func() (rowList, error) { return readAll(ctx, t, at) })
 	return list[:i+1], err
 }
@@ -196,12 +196,12 @@ func readRows(ctx context.Context, t rows.Tx, at rows.Place) (rowList, error) {
 }
 
 func readAll(ctx context.Context, t rows.Tx, at rows.Place) (rowList, error) {
-	list, _, err := load(ctx, t, at, "")
+	list, _, err := loadRows(ctx, t, at, "")
 	return list, err
 }
 
-// thread returns the row of a thread, and from where it was cloned.
-func thread(ctx context.Context, t rows.Tx, at rows.Place) (members []byte, clone string, err error) {
+// readThread returns the row of a thread, and from where it was cloned.
+func readThread(ctx context.Context, t rows.Tx, at rows.Place) (members []byte, clone string, err error) {
 	var resource, title string
 	var metadata []byte
 	found, err := t.First(ctx, []any{&resource, &title, &metadata}, "SELECT ifnull(resourceId, ''), ifnull(title, ''), "+asText("metadata")+" FROM mastra_threads WHERE id = ?", at.Key[0])
@@ -222,7 +222,7 @@ func thread(ctx context.Context, t rows.Tx, at rows.Place) (members []byte, clon
 		clone += ", up to " + of.Clone.Last
 	}
 	beside, err := readMemory(ctx, t, at, resource)
-	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s%s}`, quote(title), quote(resource), metadata, beside), clone, err
+	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s%s}`, quoteJSON(title), quoteJSON(resource), metadata, beside), clone, err
 }
 
 // readMemory returns the members of a thread that say what Mastra remembers of its resource, and the
@@ -249,7 +249,7 @@ func readMemory(ctx context.Context, t rows.Tx, at rows.Place, resource string) 
 			if !jsontape.Valid(value) {
 				value = jsontape.AppendQuoted(nil, string(value))
 			}
-			members = append(append(append(append(members, ','), quote(name)...), ':'), value...)
+			members = append(append(append(append(members, ','), quoteJSON(name)...), ':'), value...)
 			return nil
 		}, c.query, c.key); err != nil {
 			return nil, err
@@ -259,7 +259,7 @@ func readMemory(ctx context.Context, t rows.Tx, at rows.Place, resource string) 
 }
 
 func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	list, err := find(ctx, t, at, id)
+	list, err := findRow(ctx, t, at, id)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 		}
 	}
 	state := slices.Concat([]byte(`{"messages":[`), bytes.Join(messages, []byte(",")), []byte("]"))
-	members, _, err := thread(ctx, t, at)
+	members, _, err := readThread(ctx, t, at)
 	if members != nil {
 		state = append(append(state, `,"thread":`...), members...)
 	}
@@ -292,7 +292,7 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	if err != nil {
 		return err
 	}
-	members, _, err := thread(ctx, t, at)
+	members, _, err := readThread(ctx, t, at)
 	if err != nil {
 		return err
 	}
@@ -311,12 +311,12 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 var gaps = model.Gaps{Keys: []string{"thread"}, Why: model.GapKeptOnce}
 
 func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	list, err := find(ctx, t, at, id)
+	list, err := findRow(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
 	if !isRun(at) {
-		members, clone, err := thread(ctx, t, at)
+		members, clone, err := readThread(ctx, t, at)
 		if about.Facts.Add("cloned from", clone); members != nil {
 			about.Gaps = gaps
 		}
@@ -329,11 +329,11 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("failed", string(r.Error))
 	for _, step := range waits {
 		about.Resume = append(about.Resume, model.Resume{
-			Call: fmt.Sprintf("await (await mastra.getWorkflow(%s).createRun({ runId: %s })).resume({ step: %s, resumeData: {…} })", quote(at.Key[0].(string)), quote(at.Key[1].(string)), quote(step)),
+			Call: fmt.Sprintf("await (await mastra.getWorkflow(%s).createRun({ runId: %s })).resume({ step: %s, resumeData: {…} })", quoteJSON(at.Key[0].(string)), quoteJSON(at.Key[1].(string)), quoteJSON(step)),
 			Then: "answers what " + step + " asks, and the run goes on",
 		})
 	}
 	return about, nil
 }
 
-func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quoteJSON(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

@@ -144,7 +144,7 @@ func FuzzRun(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		r := runOf(data)
 		for _, id := range r.Path {
-			r.step(id)
+			r.stepOutcome(id)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		}
 		change.Ref.ID, change.As = s.items[s.head].id, before.ID
 	}
-	s, i, err := f.find(ctx, t, before.Place, change.Ref.ID)
+	s, i, err := f.findItem(ctx, t, before.Place, change.Ref.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	}
 	var whole []place // up to the end of the branch
 	if s.branches == nil {
-		for _, k := range s.path(s.head) {
+		for _, k := range s.pathTo(s.head) {
 			whole = append(whole, place{item: k})
 		}
 	} else {
@@ -72,13 +72,13 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		return nil, refused("the items are encrypted with a key that is made of the session's id, so no other session can read them")
 	}
 	if change.Op == model.OpRepair {
-		return w.m, w.repair(ctx, t)
+		return w.m, w.planRepair(ctx, t)
 	}
 	w.addCuts(whole)
 	if branch, is := strings.CutPrefix(change.As, before.ID+"/"); is && s.branches != nil {
-		err = w.branch(ctx, t, branch)
+		err = w.beginBranch(ctx, t, branch)
 	} else {
-		err = w.fork(ctx, t, change.As)
+		err = w.planFork(ctx, t, change.As)
 	}
 	return w.m, err
 }
@@ -100,10 +100,10 @@ type writing struct {
 	numbers map[string]int64
 }
 
-// next returns the number that a table gives to its next row.
-func (w *writing) next(ctx context.Context, t rows.Tx, table string) (int64, error) {
+// nextNumber returns the number that a table gives to its next row.
+func (w *writing) nextNumber(ctx context.Context, t rows.Tx, table string) (int64, error) {
 	if _, known := w.numbers[table]; !known {
-		last, err := w.last(ctx, t, table)
+		last, err := w.lastNumber(ctx, t, table)
 		if err != nil {
 			return 0, err
 		}
@@ -113,9 +113,9 @@ func (w *writing) next(ctx context.Context, t rows.Tx, table string) (int64, err
 	return w.numbers[table], nil
 }
 
-// last returns the number that a table gave to its last row. Where the numbers come from a sequence, which
+// lastNumber returns the number that a table gave to its last row. Where the numbers come from a sequence, which
 // begins at 1, those of the copies are negative: there it never comes.
-func (w *writing) last(ctx context.Context, t rows.Tx, table string) (last int64, err error) {
+func (w *writing) lastNumber(ctx context.Context, t rows.Tx, table string) (last int64, err error) {
 	if w.sequenced {
 		err = t.Row(ctx, "SELECT coalesce(min(id), 0) FROM "+rows.QuoteName(table)).Scan(&last)
 		return min(last, 0) - 1 - int64(len(w.path)+len(w.added)), err
@@ -135,12 +135,12 @@ func lastNumber(ctx context.Context, t rows.Tx, table string) (last int64, err e
 	return last, err
 }
 
-func (w *writing) add(table string, row rows.Row) {
+func (w *writing) addRow(table string, row rows.Row) {
 	w.m.Steps = append(w.m.Steps, rows.Step{Table: table, After: row})
 }
 
-// fork copies the items into a new session.
-func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
+// planFork copies the items into a new session.
+func (w *writing) planFork(ctx context.Context, t rows.Tx, as string) error {
 	w.m.New = w.before.SessionPlace(as, as)
 	table := w.before.Name(messages)
 	for _, of := range []string{w.before.Name(sessions), table} {
@@ -157,7 +157,7 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 		return err
 	}
 	for _, row := range list { // without one the SDK adds it with the next item
-		w.add(w.before.Name(sessions), row.With("session_id", as))
+		w.addRow(w.before.Name(sessions), row.With("session_id", as))
 	}
 	all, err := rows.Rows(ctx, t, table, ofSession, w.before.Key...)
 	if err != nil {
@@ -169,19 +169,19 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 	}
 	copies := make(map[string]int64, len(w.path))
 	for _, p := range w.path {
-		id, err := w.next(ctx, t, table)
+		id, err := w.nextNumber(ctx, t, table)
 		if err != nil {
 			return err
 		}
 		copies[w.items[p.item].id] = id
 		row := of[w.items[p.item].id]
-		w.add(table, row.With("id", id).With("session_id", as))
+		w.addRow(table, row.With("id", id).With("session_id", as))
 		if output := w.added[p.item]; output != nil {
-			if id, err = w.next(ctx, t, table); err != nil {
+			if id, err = w.nextNumber(ctx, t, table); err != nil {
 				return err
 			}
 			copies[outputOf+w.items[p.item].id] = id
-			w.add(table, row.With("id", id).With("session_id", as).With("message_data", row.As("message_data", output)))
+			w.addRow(table, row.With("id", id).With("session_id", as).With("message_data", row.As("message_data", output)))
 		}
 	}
 	if w.branches == nil {
@@ -190,11 +190,11 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 	if err := w.addStructure(ctx, t, as, mainBranch, 0, copies); err != nil {
 		return err
 	}
-	return w.keep(ctx, t, generations, rows.Row{"session_id": as, "generation": int64(0)})
+	return w.keepRow(ctx, t, generations, rows.Row{"session_id": as, "generation": int64(0)})
 }
 
-// branch begins a branch of the session that has the items.
-func (w *writing) branch(ctx context.Context, t rows.Tx, name string) error {
+// beginBranch begins a branch of the session that has the items.
+func (w *writing) beginBranch(ctx context.Context, t rows.Tx, name string) error {
 	used := false
 	for _, table := range []string{structure, reservations} {
 		has, err := t.Columns(ctx, table)
@@ -228,7 +228,7 @@ func (w *writing) branch(ctx context.Context, t rows.Tx, name string) error {
 // addStructure adds the rows that give a branch its items, from a sequence number on. copies maps the items to
 // their copies; nil means the items themselves.
 func (w *writing) addStructure(ctx context.Context, t rows.Tx, session, branch string, behind int64, copies map[string]int64) error {
-	err := w.keep(ctx, t, reservations, rows.Row{"session_id": session, "branch_id": branch})
+	err := w.keepRow(ctx, t, reservations, rows.Row{"session_id": session, "branch_id": branch})
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (w *writing) addStructure(ctx context.Context, t rows.Tx, session, branch s
 		if !slices.ContainsFunc(w.path, func(p place) bool { return w.items[p.item].id == message }) {
 			continue
 		}
-		id, err := w.next(ctx, t, structure)
+		id, err := w.nextNumber(ctx, t, structure)
 		if err != nil {
 			return err
 		}
@@ -252,16 +252,16 @@ func (w *writing) addStructure(ctx context.Context, t rows.Tx, session, branch s
 		} else {
 			row["created_at"] = w.before.Now.UTC().Format(time.DateTime)
 		}
-		w.add(structure, row)
+		w.addRow(structure, row)
 		output, has := copies[outputOf+message]
 		if !has {
 			continue
 		}
-		if id, err = w.next(ctx, t, structure); err != nil {
+		if id, err = w.nextNumber(ctx, t, structure); err != nil {
 			return err
 		}
 		behind++
-		w.add(structure, row.With("id", id).With("sequence_number", behind).With("message_id", output).With("message_type", "function_call_output"))
+		w.addRow(structure, row.With("id", id).With("sequence_number", behind).With("message_id", output).With("message_type", "function_call_output"))
 	}
 	return nil
 }
@@ -269,11 +269,11 @@ func (w *writing) addStructure(ctx context.Context, t rows.Tx, session, branch s
 // outputOf stands before the number of a call, for the copy of an output that a repair puts behind it.
 const outputOf = "output of "
 
-// keep adds a row to a table that files of an older SDK do not have: the SDK makes and fills it.
-func (w *writing) keep(ctx context.Context, t rows.Tx, table string, row rows.Row) error {
+// keepRow adds a row to a table that files of an older SDK do not have: the SDK makes and fills it.
+func (w *writing) keepRow(ctx context.Context, t rows.Tx, table string, row rows.Row) error {
 	has, err := t.Columns(ctx, table)
 	if err == nil && len(has) > 0 {
-		w.add(table, row)
+		w.addRow(table, row)
 	}
 	return err
 }
@@ -287,7 +287,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		next.Loads = "nothing: the session is gone"
 		return next, nil
 	}
-	s, err := f.load(ctx, t, after.Place, "")
+	s, err := f.loadSession(ctx, t, after.Place, "")
 	if err != nil {
 		return next, err
 	}
@@ -296,10 +296,10 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		branch = m.Branch
 		at = s.branches[branch][len(s.branches[branch])-1].item
 	}
-	path := s.path(at)
+	path := s.pathTo(at)
 	next.Loads = "its items: " + strconv.Itoa(len(path))
-	for _, c := range s.resume(after.Place, at) {
-		switches := strings.Contains(c.Call, "switch_to_branch("+quote(branch)+")")
+	for _, c := range s.resumeCalls(after.Place, at) {
+		switches := strings.Contains(c.Call, "switch_to_branch("+quoteJSON(branch)+")")
 		if branch == "" && !strings.Contains(c.Call, "switch_to_branch") || switches {
 			next.Calls = append(next.Calls, c)
 		}

@@ -74,7 +74,7 @@ type format struct {
 }
 
 func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	s, err := f.load(ctx, t, at, from)
+	s, err := f.loadSession(ctx, t, at, from)
 	if err != nil || from != "" && s.branches != nil {
 		return log, err // branches are read whole
 	}
@@ -95,7 +95,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if one.parent >= 0 {
 			h.ParentID = s.items[one.parent].id
 		}
-		if calls.pending(i) {
+		if calls.isPending(i) {
 			h.Marks |= model.MarkInterrupted
 		}
 		if one.stray {
@@ -116,12 +116,12 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 
 // loadWhole reads all of a session, unless it was read and the file is as it was.
 func (f format) loadWhole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
-	return rows.Keep(t, at.ID, func() (*session, error) { return f.load(ctx, t, at, "") })
+	return rows.Keep(t, at.ID, func() (*session, error) { return f.loadSession(ctx, t, at, "") })
 }
 
-// find reads a session, and returns the place in it of the snapshot with an id.
-func (f format) find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
-	return rows.Find(t, at, id, func() (*session, error) { return f.load(ctx, t, at, "") })
+// findItem reads a session, and returns the place in it of the snapshot with an id.
+func (f format) findItem(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
+	return rows.Find(t, at, id, func() (*session, error) { return f.loadSession(ctx, t, at, "") })
 }
 
 // Find returns the index of an id, or -1.
@@ -130,12 +130,12 @@ func (s *session) Find(id string) int {
 }
 
 func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	s, i, err := f.find(ctx, t, at, id)
+	s, i, err := f.findItem(ctx, t, at, id)
 	if err != nil {
 		return nil, err
 	}
 	var list [][]byte
-	for _, k := range s.path(i) {
+	for _, k := range s.pathTo(i) {
 		if s.items[k].data != nil {
 			list = append(list, s.items[k].data)
 		}
@@ -158,7 +158,7 @@ func (f format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []strin
 }
 
 func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	s, i, err := f.find(ctx, t, at, id)
+	s, i, err := f.findItem(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
@@ -183,19 +183,19 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 		return about, err
 	}
 	for _, g := range gaps {
-		about.Facts.Add("deleted before it", g.text())
+		about.Facts.Add("deleted before it", g.gapText())
 	}
 	g, is, err := s.deletedBehind(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
 	if is {
-		about.Facts.Add("deleted after it", g.text())
+		about.Facts.Add("deleted after it", g.gapText())
 	}
-	if calls := s.calls(); calls.pending(i) {
+	if calls := s.calls(); calls.isPending(i) {
 		about.Facts.Add("asks", calls.of[i].function)
 	}
-	about.Resume = s.resume(at, i)
+	about.Resume = s.resumeCalls(at, i)
 	return about, nil
 }
 
@@ -216,7 +216,7 @@ type gap struct {
 	from, to int64
 }
 
-func (g gap) text() string {
+func (g gap) gapText() string {
 	if g.from == g.to {
 		return "item " + strconv.FormatInt(g.to, 10)
 	}
@@ -263,7 +263,7 @@ func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []
 	}
 	gaps, err := findDeleted(ctx, t, at, "") // what was popped at the end is no fault, but a fact
 	for _, g := range gaps {
-		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, by clear_session of another session, or by an undo of a fork", Verdict: "goes on without them"})
+		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.gapText() + " before it were deleted: by pop_item, by clear_session of another session, or by an undo of a fork", Verdict: "goes on without them"})
 	}
 	for i := range s.items {
 		if one := &s.items[i]; one.stray {
@@ -273,13 +273,13 @@ func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []
 	return faults, err
 }
 
-// resume returns the calls that go on from an item: from the end of a branch, or before a
+// resumeCalls returns the calls that go on from an item: from the end of a branch, or before a
 // message of the user in one.
-func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
-	id := quote(at.Key[0].(string))
+func (s *session) resumeCalls(at rows.Place, i int) (calls []model.Resume) {
+	id := quoteJSON(at.Key[0].(string))
 	tables := "" // where they have other names than the SDK gives them
 	if at.Name(sessions) != sessions || at.Name(messages) != messages {
-		tables = fmt.Sprintf(", sessions_table=%s, messages_table=%s", quote(at.Name(sessions)), quote(at.Name(messages)))
+		tables = fmt.Sprintf(", sessions_table=%s, messages_table=%s", quoteJSON(at.Name(sessions)), quoteJSON(at.Name(messages)))
 	}
 	object, create := fmt.Sprintf(s.create, id, tables), ""
 	if s.branches != nil {
@@ -292,7 +292,7 @@ func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 		calls = append(calls, model.Resume{Call: before + "await Runner.run(agent, " + input + ", session=" + object + ")", Then: then})
 	}
 	end := func(before string) {
-		if s.calls().pending(i) {
+		if s.calls().isPending(i) {
 			run(before, "state", "answers the call: state is the RunState that the program saved when the run stopped")
 			run(before, `"…"`, "takes your input as the next turn: the SDK leaves out the call that has no output")
 			return
@@ -310,7 +310,7 @@ func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 		k := slices.IndexFunc(path, func(p place) bool { return p.item == i })
 		before := create
 		if b != mainBranch {
-			before += "await session.switch_to_branch(" + quote(b) + "); "
+			before += "await session.switch_to_branch(" + quoteJSON(b) + "); "
 		}
 		if k == len(path)-1 {
 			end(before)
@@ -321,7 +321,7 @@ func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 	return calls
 }
 
-func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quoteJSON(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
 // textMember returns the text of a member of an object, "" for anything else.
 func textMember(data []byte, key string) string {

@@ -299,7 +299,7 @@ func FuzzItem(f *testing.F) {
 			one.data = slices.Clone(data)
 		}
 		s.items = append(s.items, one, one)
-		s.readCalls().pending(0)
+		s.readCalls().isPending(0)
 		one.createdAt()
 		var said rows.Said
 		var h model.Header

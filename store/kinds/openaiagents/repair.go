@@ -30,10 +30,10 @@ const noOutput = "There is no output: the run ended before the tool gave one."
 // mostRounds bounds how often what was mended is looked at again: without its call a reasoning item is alone.
 const mostRounds = 8
 
-// repair makes the new session of one whose head is the end of the path.
-func (w *writing) repair(ctx context.Context, t rows.Tx) error {
+// planRepair makes the new session of one whose head is the end of the path.
+func (w *writing) planRepair(ctx context.Context, t rows.Tx) error {
 	for range mostRounds {
-		found, err := w.troubles()
+		found, err := w.findTroubles()
 		if err != nil {
 			return err
 		}
@@ -42,13 +42,13 @@ func (w *writing) repair(ctx context.Context, t rows.Tx) error {
 		}
 		w.mendPath(found)
 	}
-	if left, err := w.troubles(); err != nil || len(left) > 0 {
+	if left, err := w.findTroubles(); err != nil || len(left) > 0 {
 		return unsupportedError(model.OpRepair, "there is still something wrong with its items: see hindcast doctor")
 	}
 	if len(w.m.Hazards) == 0 {
 		return &model.NothingToError{Op: model.OpRepair}
 	}
-	return w.fork(ctx, t, w.unusedID())
+	return w.planFork(ctx, t, w.unusedID())
 }
 
 // wrong is a trouble, and the item of it in the path.
@@ -57,8 +57,8 @@ type wrong struct {
 	at             int
 }
 
-// troubles finds what is wrong with the items of the path as they are mended so far.
-func (w *writing) troubles() (list []wrong, err error) {
+// findTroubles finds what is wrong with the items of the path as they are mended so far.
+func (w *writing) findTroubles() (list []wrong, err error) {
 	var items [][]byte
 	var at []int // by message, -1 for an output that is added
 	for k, p := range w.path {
@@ -100,7 +100,7 @@ func (w *writing) mendPath(list []wrong) {
 			if w.added == nil {
 				w.added = map[int][]byte{}
 			}
-			w.added[item] = fmt.Appendf(nil, `{"type": "%s", "call_id": %s, "output": %s}`, answer, jsontape.FindMember(data, `"call_id"`), quote(noOutput))
+			w.added[item] = fmt.Appendf(nil, `{"type": "%s", "call_id": %s, "output": %s}`, answer, jsontape.FindMember(data, `"call_id"`), quoteJSON(noOutput))
 			say("the call #%d of %s gets an output, an error: what the tool did is not known", index, conversation.OneLine(one.name))
 		case one.code == conversation.UnansweredCall:
 			goes[one.at] = true

@@ -91,8 +91,8 @@ type calls struct {
 	followed []bool // items that something else follows than calls and their outputs
 }
 
-// load reads a session, all of it or from an item on, with some before it.
-func (f format) load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
+// loadSession reads a session, all of it or from an item on, with some before it.
+func (f format) loadSession(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
 	is, err := f.class(ctx, t, at)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (f format) load(ctx context.Context, t rows.Tx, at rows.Place, from string)
 func (s *session) readCalls() *calls {
 	c := &calls{make([]call, len(s.items)), map[string]bool{}, make([]bool, len(s.items))}
 	for i := range s.items {
-		c.read(i, s.items[i].data)
+		c.readItem(i, s.items[i].data)
 	}
 	for i := len(s.items) - 1; i >= 0; i-- {
 		if parent := s.items[i].parent; parent >= 0 && (c.of[i].id == "" || c.followed[i]) {
@@ -139,8 +139,8 @@ func (one *item) createdAt() time.Time {
 	return at
 }
 
-// read reads what an item calls, or notes what it answers.
-func (c *calls) read(i int, data []byte) {
+// readItem reads what an item calls, or notes what it answers.
+func (c *calls) readItem(i int, data []byte) {
 	one := &c.of[i]
 	one.encrypted = jsontape.FindMember(data, `"__enc__"`) != nil
 	is, id := textMember(data, "type"), textMember(data, "call_id")
@@ -202,9 +202,9 @@ func (s *session) readBranches(ctx context.Context, t rows.Tx, at rows.Place) er
 	return nil
 }
 
-// path returns the items on the path to i, including i. It visits each item once, because an item may be the
+// pathTo returns the items on the path to i, including i. It visits each item once, because an item may be the
 // parent of an item with a smaller number.
-func (s *session) path(i int) (path []int) {
+func (s *session) pathTo(i int) (path []int) {
 	for seen := map[int]bool{}; i >= 0 && !seen[i]; i = s.items[i].parent {
 		seen[i] = true
 		path = append(path, i)
@@ -218,9 +218,9 @@ func (c *calls) answeredBy(id string, items []int) bool {
 	return slices.ContainsFunc(items, func(k int) bool { return c.of[k].id == id && c.of[k].function == "" })
 }
 
-// pending reports whether an item calls a function that was not answered, and nothing but
+// isPending reports whether an item calls a function that was not answered, and nothing but
 // other calls follows it.
-func (c *calls) pending(i int) bool {
+func (c *calls) isPending(i int) bool {
 	return c.of[i].function != "" && !c.answered[c.of[i].id] && !c.followed[i]
 }
 

@@ -56,8 +56,8 @@ type build struct {
 	unknown map[string]int
 }
 
-// finish makes the entries.
-func (b *build) finish() {
+// makeEntries makes the entries.
+func (b *build) makeEntries() {
 	s := b.session
 	s.Title, s.Project = b.info.typedTitle(), b.info.Get("directory").Text()
 	s.Own = b.info
@@ -68,7 +68,7 @@ func (b *build) finish() {
 	deleted := 0
 	for i := range b.list {
 		m := &b.list[i]
-		e := b.entry(m, metas)
+		e := b.newEntry(m, metas)
 		switch {
 		case m.gone == nil:
 			e.Parent, before = before, e.ID
@@ -87,19 +87,19 @@ func (b *build) finish() {
 			b.unsent[e.ID] = i
 		}
 		s.Entries = append(s.Entries, e)
-		b.compact(i, m)
+		b.addCompaction(i, m)
 	}
 	b.skipUnsent()
-	b.totals()
+	b.noteTotals()
 	if deleted > 0 {
 		b.session.Fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
 	}
 	s.Faults = append(s.Faults, chat.UnknownFaults(s.Spot.Name(), b.unknown)...)
 }
 
-// totals notes at the head what opencode counted for the session: the tokens of the cache are
+// noteTotals notes at the head what opencode counted for the session: the tokens of the cache are
 // beside those that it read, in a row and in an export.
-func (b *build) totals() {
+func (b *build) noteTotals() {
 	if b.session.Head < 0 {
 		return
 	}
@@ -164,12 +164,12 @@ func (b *build) cutReverted() {
 
 func (m *found) entryID() string { return cmp.Or(m.name, m.id) }
 
-// entry returns the entry of a message.
-func (b *build) entry(m *found, metas map[chat.Meta]*chat.Meta) chat.Entry {
+// newEntry returns the entry of a message.
+func (b *build) newEntry(m *found, metas map[chat.Meta]*chat.Meta) chat.Entry {
 	info, err := chat.Parse(m.info)
-	list := m.messages()
+	list := m.sentMessages()
 	own := m.origin // without the texts of the message, which the session does not keep
-	e := chat.Entry{ID: m.entryID(), Said: wholeSaid(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &own}
+	e := chat.Entry{ID: m.entryID(), Said: wholeSaid(list), Reason: m.gone, Records: m.origin.spans, Version: m.versionKey(), Own: &own}
 	e.At = info.Get("time", "completed").Milliseconds()
 	if e.At.IsZero() && m.created > 0 {
 		e.At = time.UnixMilli(m.created).UTC()
@@ -178,9 +178,9 @@ func (b *build) entry(m *found, metas map[chat.Meta]*chat.Meta) chat.Entry {
 		e.Marks |= model.MarkDamaged
 		b.session.Fault(FaultMessage, model.Loses, m.id, "the message has no record that can be read", agent.Passes)
 	}
-	b.parts(m, &e)
+	b.readParts(m, &e)
 	silent := e.Said.Words == "" && len(e.Said.Calls) == 0
-	if why := failure(info); why != "" {
+	if why := failureText(info); why != "" {
 		e.Marks |= model.MarkError
 		if len(e.Said.Calls) == 0 {
 			e.Title = strings.TrimPrefix(e.Said.Words+": "+why, ": ")
@@ -209,9 +209,9 @@ func (b *build) entry(m *found, metas map[chat.Meta]*chat.Meta) chat.Entry {
 	return e
 }
 
-// parts reads more facts of a message from its parts. Its first words skip the text that opencode put before
+// readParts reads more facts of a message from its parts. Its first words skip the text that opencode put before
 // the user's.
-func (b *build) parts(m *found, e *chat.Entry) {
+func (b *build) readParts(m *found, e *chat.Entry) {
 	var typed []chat.Block
 	open := map[string]bool{}
 	for i := range m.parts {
@@ -266,8 +266,8 @@ func hideUnfinished(e *chat.Entry, open map[string]bool) {
 	}
 }
 
-// version tells contents of one id apart: a message changes as long as it is written.
-func (m *found) version() string {
+// versionKey tells contents of one id apart: a message changes as long as it is written.
+func (m *found) versionKey() string {
 	texts := [][]byte{m.info}
 	for i := range m.parts {
 		texts = append(texts, m.parts[i].data)
@@ -277,13 +277,13 @@ func (m *found) version() string {
 
 // isSummary reports whether a message is the summary of a compaction that was completed.
 func isSummary(info chat.Value) bool {
-	return info.Get("role").Text() == "assistant" && info.Get("summary").True() && info.Get("finish").There() && failure(info) == ""
+	return info.Get("role").Text() == "assistant" && info.Get("summary").True() && info.Get("finish").There() && failureText(info) == ""
 }
 
-// compact sets the messages that the model reads after a compaction: the request for it, the summary, and the
+// addCompaction sets the messages that the model reads after a compaction: the request for it, the summary, and the
 // messages before from tail_start_id on. The files of 0.x may lack the request; a version with a database then
 // reads all messages.
-func (b *build) compact(at int, m *found) {
+func (b *build) addCompaction(at int, m *found) {
 	s := b.session
 	info, _ := chat.Parse(m.info)
 	if !isSummary(info) {
@@ -299,7 +299,7 @@ func (b *build) compact(at int, m *found) {
 			return false
 		}
 		var is bool
-		tail, is = b.list[i].compaction()
+		tail, is = b.list[i].asksCompaction()
 		return is
 	})
 	if to >= 0 {
@@ -339,9 +339,9 @@ func (b *build) sentEntries(entries []int) (list []int) {
 	return list
 }
 
-// compaction reports whether a message asks for a compaction. tail is the first message that is kept, "" if
+// asksCompaction reports whether a message asks for a compaction. tail is the first message that is kept, "" if
 // the message keeps no others.
-func (m *found) compaction() (tail string, is bool) {
+func (m *found) asksCompaction() (tail string, is bool) {
 	for i := range m.parts {
 		if v, err := chat.Parse(m.parts[i].data); err == nil && v.Get("type").Text() == typeCompaction {
 			return v.Get("tail_start_id").Text(), true
@@ -350,8 +350,8 @@ func (m *found) compaction() (tail string, is bool) {
 	return "", false
 }
 
-// file reads a session of a file: an export with its messages, or the record of one of 0.x.
-func (b *build) file(in engine.In) error {
+// readFile reads a session of a file: an export with its messages, or the record of one of 0.x.
+func (b *build) readFile(in engine.In) error {
 	at := &b.session.Spot
 	data, _, err := in.Read(at.File, nil)
 	if err != nil {
@@ -391,7 +391,7 @@ func (b *build) file(in engine.In) error {
 		}
 		b.list = append(b.list, m)
 	}
-	b.sort()
+	b.sortMessages()
 	for _, m := range untimed { // behind the one before it by id: ids are made in order
 		at := 0
 		for i := range b.list {
@@ -407,15 +407,15 @@ func (b *build) file(in engine.In) error {
 // ofExport returns a message of an export.
 func ofExport(v chat.Value) (m stored) {
 	m.info = v.Get("info").Raw()
-	m.learn()
+	m.learnRecord()
 	for p := range v.Get("parts").Each() {
 		m.parts = append(m.parts, part{p.Get("id").Text(), p.Raw()})
 	}
 	return m
 }
 
-// learn notes what a message's own record tells of it.
-func (m *stored) learn() {
+// learnRecord notes what a message's own record tells of it.
+func (m *stored) learnRecord() {
 	info, _ := chat.Parse(m.info)
 	m.id = cmp.Or(m.id, info.Get("id").Text())
 	if at := info.Get("time", "created").Milliseconds(); !at.IsZero() {
@@ -429,7 +429,7 @@ func ofFiles(in engine.In, id string) (m stored, err error) {
 		return m, err
 	}
 	m.id = path.Base(id)
-	m.learn()
+	m.learnRecord()
 	dir := storage + "/part/" + m.id
 	names, _ := in.List(dir) // there may be none
 	slices.Sort(names)
@@ -449,16 +449,16 @@ func (b *build) reverts(v chat.Value) {
 	b.revert, b.revertPart = v.Get("messageID").Text(), v.Get("partID").Text()
 }
 
-// sort puts the messages into the order in which they follow each other.
-func (b *build) sort() {
+// sortMessages puts the messages into the order in which they follow each other.
+func (b *build) sortMessages() {
 	slices.SortStableFunc(b.list, func(a, c found) int { return byTime(&a.stored, &c.stored) })
 }
 
 // next are tables for messages that 1.18 has and leaves empty.
 var next = []string{"session_message", "session_input", "session_context_epoch"}
 
-// database reads a session of rows and events.
-func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
+// readDatabase reads a session of rows and events.
+func (b *build) readDatabase(ctx context.Context, t *sqlitefile.Tx) error {
 	id := path.Base(b.session.Spot.Part)
 	var listed bool
 	var err error
@@ -466,7 +466,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	b.reverts(b.info.Get("revert"))
-	lost, err := b.rows(ctx, t, id)
+	lost, err := b.addRows(ctx, t, id)
 	if err != nil {
 		return err
 	}
@@ -477,7 +477,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 	if lost += more; lost > 0 {
 		b.session.Fault(chat.FaultDatabase, model.Loses, id, fmt.Sprintf("%s on damaged pages", model.Count(lost, "row")), "SQLite reads what it can")
 	}
-	b.sort()
+	b.sortMessages()
 	for _, table := range next {
 		if has, err := t.Columns(ctx, table); err != nil || !has["session_id"] {
 			continue
@@ -499,8 +499,8 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 	return nil
 }
 
-// rows adds the messages that a session has in rows. lost counts those on damaged pages.
-func (b *build) rows(ctx context.Context, t *sqlitefile.Tx, session string) (lost int, err error) {
+// addRows adds the messages that a session has in rows. lost counts those on damaged pages.
+func (b *build) addRows(ctx context.Context, t *sqlitefile.Tx, session string) (lost int, err error) {
 	rows, lost, err := rowsOf(ctx, t, session)
 	for _, m := range rows {
 		one := found{stored: m, origin: origin{id: m.id}}

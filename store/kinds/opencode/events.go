@@ -72,8 +72,8 @@ type fold struct {
 // them written over.
 const mostKept = 20_000
 
-// add takes in an event: the number of its version, behind the last dot, is passed over.
-func (f *fold) add(seq int64, kind string, data []byte) {
+// addEvent takes in an event: the number of its version, behind the last dot, is passed over.
+func (f *fold) addEvent(seq int64, kind string, data []byte) {
 	text := func(of []byte, key string) string { return jsontape.Unquote(jsontape.FindMember(of, key)) }
 	if i := strings.LastIndexByte(kind, '.'); i > 0 && strings.Trim(kind[i+1:], "0123456789") == "" {
 		kind = kind[:i]
@@ -81,16 +81,16 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 	switch kind {
 	case eventMessage:
 		m := stored{info: jsontape.FindMember(data, `"info"`)}
-		m.learn()
+		m.learnRecord()
 		if h := f.historyOf(m.id); h != nil {
 			h.info, h.created, h.cutting = seq, m.created, false
 		}
 	case eventPart:
-		p := find(jsontape.FindMember(data, `"part"`), `"messageID"`, `"id"`, `"text"`, `"state"`)
+		p := findMembers(jsontape.FindMember(data, `"part"`), `"messageID"`, `"id"`, `"text"`, `"state"`)
 		if h := f.historyOf(jsontape.Unquote(p[0])); h != nil {
 			id, is := jsontape.Unquote(p[1]), textOf(p[2], p[3])
 			if was, over := h.parts[id]; over && !was.goesOn(is) {
-				f.cut(h, model.ReasonOverwritten, seq, was.seq)
+				f.keepVersion(h, model.ReasonOverwritten, seq, was.seq)
 			} else {
 				h.cutting = false
 			}
@@ -100,7 +100,7 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 		part := text(data, `"partID"`)
 		if h := f.messages[text(data, `"messageID"`)]; h != nil {
 			if was, there := h.parts[part]; there {
-				f.cut(h, model.ReasonRewind, seq, was.seq)
+				f.keepVersion(h, model.ReasonRewind, seq, was.seq)
 			}
 			delete(h.parts, part)
 			h.cutting = true
@@ -123,15 +123,15 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 	}
 }
 
-// cut keeps the version of a message before an event that discards content of a part. was is the event that
+// keepVersion keeps the version of a message before an event that discards content of a part. was is the event that
 // wrote the content. It keeps nothing if the previous cut has that content.
-func (f *fold) cut(h *history, kind model.ReasonKind, seq, was int64) {
+func (f *fold) keepVersion(h *history, kind model.ReasonKind, seq, was int64) {
 	if h.cutting && len(h.cuts) > 0 && slices.Contains(h.cuts[len(h.cuts)-1].seqs, was) {
 		return
 	}
 	c := &cut{kind: kind, seq: seq, seqs: []int64{h.info, was}}
 	if f.kept < mostKept { // else that part alone
-		c.seqs = h.seqs()
+		c.seqs = h.eventNumbers()
 		f.kept += len(c.seqs)
 	}
 	h.cuts, h.cutting, f.untimed = append(h.cuts, c), true, append(f.untimed, &c.at)
@@ -146,16 +146,16 @@ func textOf(text, state []byte) []byte {
 	if text != nil {
 		return bytes.TrimSuffix(text, []byte(`"`)) // a text that goes on begins with it
 	}
-	of := find(state, `"input"`, `"output"`, `"error"`)
+	of := findMembers(state, `"input"`, `"output"`, `"error"`)
 	if of[1] == nil && of[2] == nil {
 		return nil
 	}
 	return slices.Concat(of...)
 }
 
-// find returns the values of members of an object as they stand in the text, nil for each that
+// findMembers returns the values of members of an object as they stand in the text, nil for each that
 // is not there.
-func find(data []byte, keys ...string) [][]byte {
+func findMembers(data []byte, keys ...string) [][]byte {
 	values := make([][]byte, len(keys))
 	for m, err := range jsontape.Members(data) {
 		if err != nil {
@@ -193,8 +193,8 @@ func (f *fold) historyOf(id string) *history {
 	return h
 }
 
-// seqs returns the events that tell of a message: its own, and those of its parts in order.
-func (h *history) seqs() []int64 {
+// eventNumbers returns the events that tell of a message: its own, and those of its parts in order.
+func (h *history) eventNumbers() []int64 {
 	var list []int64
 	if h.info >= 0 {
 		list = append(list, h.info)
@@ -217,7 +217,7 @@ func (b *build) addDeleted(ctx context.Context, t *sqlitefile.Tx, session string
 		var kind string
 		var data []byte
 		err := scan(&seq, &kind, &data)
-		f.add(seq, kind, data)
+		f.addEvent(seq, kind, data)
 		return err
 	}, "ifnull(CAST(seq AS INTEGER), 0), ifnull(type, ''), data", "event WHERE aggregate_id = ? ORDER BY seq", session)
 	if err != nil {
@@ -251,7 +251,7 @@ func (b *build) addDeleted(ctx context.Context, t *sqlitefile.Tx, session string
 				return lost, err
 			}
 		}
-		name, last := "", cut{model.ReasonRewind, h.removed, h.at, h.seqs()}
+		name, last := "", cut{model.ReasonRewind, h.removed, h.at, h.eventNumbers()}
 		if m := rows[h.id]; m != nil {
 			has, says := m.matchesParts(h.parts)
 			if says {
@@ -277,7 +277,7 @@ func (m *stored) matchesParts(parts map[string]told) (has, says bool) {
 		if !there {
 			return false, false
 		}
-		p := find(m.parts[at].data, `"text"`, `"state"`)
+		p := findMembers(m.parts[at].data, `"text"`, `"state"`)
 		says = says && was.goesOn(textOf(p[0], p[1]))
 	}
 	return true, says
@@ -287,7 +287,7 @@ func (m *stored) matchesParts(parts map[string]told) (has, says bool) {
 func (b *build) addFromEvents(ctx context.Context, t *sqlitefile.Tx, f *fold, session string, h *history, name string, c cut) error {
 	m := found{origin: origin{id: h.id, seqs: c.seqs}, name: name, after: h.after}
 	var err error
-	if m.stored, err = m.origin.read(ctx, t, session); err != nil {
+	if m.stored, err = m.origin.readMessage(ctx, t, session); err != nil {
 		return err
 	}
 	if m.created == 0 {

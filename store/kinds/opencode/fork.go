@@ -54,9 +54,9 @@ type ids struct {
 	n    uint64
 }
 
-// next returns an id for something of that time. As in opencode's ids the first 12 digits are
+// nextID returns an id for something of that time. As in opencode's ids the first 12 digits are
 // the time in milliseconds and a count; of one time the number of the id tells which is greater.
-func (i *ids) next(prefix string, created int64) string {
+func (i *ids) nextID(prefix string, created int64) string {
 	i.n++
 	return prefix + hexStamp(uint64(created)<<12|1) + string(letters[i.n/3844%62]) + string(letters[i.n/62%62]) + string(letters[i.n%62]) + i.tail
 }
@@ -73,7 +73,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	list := make([]stored, len(way))
 	made, names, last := ids{tail: randomText(11)}, map[string]string{}, int64(0)
 	for i, e := range way {
-		one, err := f.load(c.In, s, e)
+		one, err := f.loadEntry(c.In, s, e)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		}
 		one.created = max(one.created, last)
 		last = one.created
-		list[i], names[one.id] = one, made.next("msg_", one.created)
+		list[i], names[one.id] = one, made.nextID("msg_", one.created)
 	}
 	text := append([]byte(`{"info":`), newInfo(s, c)...)
 	text = append(text, `,"messages":[`...)
@@ -101,7 +101,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 			if n++; n > 1 {
 				text = append(text, ',')
 			}
-			text = append(text, withNewIDs(p.data, names, "id", made.next("prt_", m.created), "sessionID", c.ID, "messageID", names[m.id])...)
+			text = append(text, withNewIDs(p.data, names, "id", made.nextID("prt_", m.created), "sessionID", c.ID, "messageID", names[m.id])...)
 		}
 		text = append(text, "]}"...)
 	}
@@ -113,7 +113,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		Steps:   tree.Steps{{Name: name, Data: text}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, under new ids, as `opencode export` writes them", name, model.Count(len(list), "message"))},
 		Hazards: []string{"the session is opencode's when `opencode import` has read the file: to undo takes the file away, and not what was imported"},
-		Calls:   imports(s, file, c.ID),
+		Calls:   importCalls(s, file, c.ID),
 	}, nil
 }
 
@@ -157,9 +157,9 @@ func withNewIDs(data []byte, names map[string]string, members ...string) []byte 
 	return p.Bytes()
 }
 
-// imports returns the calls that take a file into the database and go on in its session. s is in the
+// importCalls returns the calls that take a file into the database and go on in its session. s is in the
 // same storage, and of the same project.
-func imports(s *chat.Session, file, id string) []model.Resume {
+func importCalls(s *chat.Session, file, id string) []model.Resume {
 	if whole, err := filepath.Abs(file); err == nil { // the command runs in another folder
 		file = whole
 	}

@@ -21,7 +21,7 @@ func FuzzDecodeMessage(f *testing.F) {
 	f.Add([]byte(`{ }`), []byte(`{"type":"step-start"}`))
 	f.Fuzz(func(t *testing.T, info, data []byte) {
 		m := stored{id: "msg_1", info: withIDs(info, "id", "msg_1"), parts: []part{{"prt_1", data}, {"prt_2", data}}}
-		list := m.messages()
+		list := m.sentMessages()
 		var text []byte
 		for i := range list {
 			text = list[i].AppendJSON(text[:0])
@@ -34,7 +34,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		}
 		wholeSaid(list)
 		b := build{session: &chat.Session{}, unknown: map[string]int{}, list: []found{{stored: m, origin: origin{id: "msg_1"}}}}
-		b.finish()
+		b.makeEntries()
 		if len(b.session.Entries) != 1 {
 			t.Fatalf("it has %d entries", len(b.session.Entries))
 		}
@@ -51,8 +51,8 @@ func FuzzDecodeEvent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind string, data []byte) {
 		log := fold{messages: map[string]*history{}, unknown: map[string]int{}}
 		for seq := range int64(3) {
-			log.add(seq+1, kind, data)
-			log.add(seq+1, "message.part.updated.1", []byte(`{"part":{"id":"p","messageID":"m"}}`))
+			log.addEvent(seq+1, kind, data)
+			log.addEvent(seq+1, "message.part.updated.1", []byte(`{"part":{"id":"p","messageID":"m"}}`))
 		}
 		if len(log.order) != len(log.messages) || log.messages["m"] == nil {
 			t.Fatalf("of the messages %v %v are in order", log.messages, log.order)

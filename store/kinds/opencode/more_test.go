@@ -433,7 +433,7 @@ func TestUsage(t *testing.T) {
 		{`{"role":"user","tokens":{"input":1,"output":1}}`, conversation.Usage{}},
 	} {
 		m := stored{info: []byte(c.info)}
-		if got := m.messages()[0].Usage; got != c.want {
+		if got := m.sentMessages()[0].Usage; got != c.want {
 			t.Errorf("%s is %+v instead of %+v", c.info, got, c.want)
 		}
 	}
@@ -477,7 +477,7 @@ func TestMessages_parts(t *testing.T) {
 	} {
 		m := stored{info: []byte(`{"role":"assistant"}`), parts: []part{{"prt_1", []byte(record)}}}
 		var got []string
-		for _, one := range m.messages() {
+		for _, one := range m.sentMessages() {
 			text := one.AppendJSON(nil)
 			content, _ := chat.Parse(text)
 			for block := range content.Get("content").Each() {

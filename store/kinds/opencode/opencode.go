@@ -53,7 +53,7 @@ var agent = &chat.Agent{
 	Local: true,
 	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
 	Signs: func(_ chat.Spot, head []byte) chat.Sign {
-		return chat.Sign{Fits: infoOf(chat.ParseHead(head)).id() != ""}
+		return chat.Sign{Fits: infoOf(chat.ParseHead(head)).sessionID() != ""}
 	},
 	Format: func(dir string) chat.Format {
 		return &format{Databases: chat.Databases{Dir: dir, Default: database, Tables: map[string]string{
@@ -211,7 +211,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 	}
 	list = slices.DeleteFunc(list, func(at chat.Spot) bool { return whole && at.Size == 0 }) // no message yet
 	if len(list) > mostWhole && len(untitled) > 0 {                                          // of fewer each is read whole
-		if err := openings(ctx, t, untitled, func(id, title string) { titles[file+"#"+id] = title }); err != nil {
+		if err := firstWords(ctx, t, untitled, func(id, title string) { titles[file+"#"+id] = title }); err != nil {
 			return nil, err
 		}
 	}
@@ -222,8 +222,8 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 	return list, nil
 }
 
-// openings calls yield with the first words of the person in each of some sessions. It makes one query.
-func openings(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield func(id, title string)) error {
+// firstWords calls yield with the first words of the person in each of some sessions. It makes one query.
+func firstWords(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield func(id, title string)) error {
 	ids, err := json.Marshal(sessions)
 	if err != nil {
 		return err
@@ -281,19 +281,19 @@ func (f *format) ID(in engine.In, at chat.Spot) string {
 		return "" // the name tells
 	}
 	if !strings.HasPrefix(at.File, storage+"/") {
-		one, _ := f.head(in, at.File) // of one that cannot be read there is none
-		return one.id()
+		one, _ := f.readHead(in, at.File) // of one that cannot be read there is none
+		return one.sessionID()
 	}
 	parents := map[string]string{}
 	for id := at.ID; sessionID().MatchString(id) && parents[id] == ""; id = parents[id] {
-		one, _ := f.head(in, tree.Join(path.Dir(at.File), id+".json")) // it may be gone
+		one, _ := f.readHead(in, tree.Join(path.Dir(at.File), id+".json")) // it may be gone
 		parents[id] = one.Get("parentID").Text()
 	}
 	return chat.NestedID(parents, at.ID)
 }
 
-// head returns the record of a session by the beginning of its file.
-func (f *format) head(in engine.In, file string) (info, error) {
+// readHead returns the record of a session by the beginning of its file.
+func (f *format) readHead(in engine.In, file string) (info, error) {
 	const enough = 64 << 10
 	text, err := tree.Head(in.Tree, file, enough)
 	return infoOf(chat.ParseHead(text)), err
@@ -318,7 +318,7 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	f.mu.Unlock()
 	switch {
 	case at.Part == "":
-		one, err = f.head(in, at.File)
+		one, err = f.readHead(in, at.File)
 	case known && row.at.Equal(at.At):
 		return chat.Glance{Title: row.title, Project: at.Project}, nil
 	default:
@@ -339,10 +339,10 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	if at.Part != "" {
 		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
 			b = build{session: &chat.Session{Spot: at, Head: -1}, unknown: map[string]int{}} // it may run again
-			return b.database(ctx, t)
+			return b.readDatabase(ctx, t)
 		})
 	} else {
-		err = b.file(in)
+		err = b.readFile(in)
 	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !b.info.There() && len(b.list) == 0 {
 		return nil, fs.ErrNotExist
@@ -350,21 +350,21 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	if err != nil {
 		return nil, err
 	}
-	b.finish()
-	return b.session, f.children(ctx, in, b.session)
+	b.makeEntries()
+	return b.session, f.noteChildren(ctx, in, b.session)
 }
 
 // Messages implements chat.Format.
 func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
-	one, err := f.load(in, s, e)
+	one, err := f.loadEntry(in, s, e)
 	if err != nil {
 		return nil, err
 	}
-	return one.messages(), nil
+	return one.sentMessages(), nil
 }
 
-// load returns the records of an entry.
-func (f *format) load(in engine.In, s *chat.Session, e *chat.Entry) (one stored, err error) {
+// loadEntry returns the records of an entry.
+func (f *format) loadEntry(in engine.In, s *chat.Session, e *chat.Entry) (one stored, err error) {
 	from := e.Own.(*origin)
 	switch {
 	case len(e.Records) > 0:
@@ -378,7 +378,7 @@ func (f *format) load(in engine.In, s *chat.Session, e *chat.Entry) (one stored,
 	default:
 		ctx := context.Background() // they are a few rows
 		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
-			one, err = from.read(ctx, t, path.Base(s.Spot.Part))
+			one, err = from.readMessage(ctx, t, path.Base(s.Spot.Part))
 			return err
 		})
 	}
@@ -394,7 +394,7 @@ func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 		return nil
 	}
 	if s.Spot.Part == "" {
-		return imports(s, filepath.Join(f.Dir, filepath.FromSlash(s.Spot.File)), s.Spot.ID)
+		return importCalls(s, filepath.Join(f.Dir, filepath.FromSlash(s.Spot.File)), s.Spot.ID)
 	}
 	then := "goes on from here"
 	if s.Pointed {
@@ -434,7 +434,7 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 		})
 	} else {
 		for i := range s.Entries {
-			if one, err := f.load(in, s, &s.Entries[i]); err == nil { // reading the session says why not
+			if one, err := f.loadEntry(in, s, &s.Entries[i]); err == nil { // reading the session says why not
 				messages = append(messages, one)
 			}
 		}
@@ -462,8 +462,8 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 // info is the record of a session, as opencode exports it.
 type info struct{ chat.Value }
 
-// id returns the id of the session, "" for the record of anything else.
-func (i info) id() string {
+// sessionID returns the id of the session, "" for the record of anything else.
+func (i info) sessionID() string {
 	if id := i.Get("id").Text(); sessionID().MatchString(id) {
 		return id
 	}

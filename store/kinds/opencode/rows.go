@@ -28,8 +28,8 @@ type origin struct {
 	started []string
 }
 
-// read returns the records of a message from the database.
-func (o *origin) read(ctx context.Context, t *sqlitefile.Tx, session string) (stored, error) {
+// readMessage returns the records of a message from the database.
+func (o *origin) readMessage(ctx context.Context, t *sqlitefile.Tx, session string) (stored, error) {
 	m := stored{id: o.id}
 	if o.seqs == nil {
 		list, _, err := rowsOf(ctx, t, session, o.id)
@@ -45,7 +45,7 @@ func (o *origin) read(ctx context.Context, t *sqlitefile.Tx, session string) (st
 		}
 		m.learnEvent(data)
 	}
-	m.learn()
+	m.learnRecord()
 	return m, nil
 }
 
@@ -187,9 +187,9 @@ func (f *format) Mark(ctx context.Context, at chat.Spot) (mark string, err error
 	return mark, err
 }
 
-// children notes the sub-agents that entries started: a copy names those of the session that it
+// noteChildren notes the sub-agents that entries started: a copy names those of the session that it
 // was made from. One that is nowhere is left out.
-func (f *format) children(ctx context.Context, in engine.In, s *chat.Session) error {
+func (f *format) noteChildren(ctx context.Context, in engine.In, s *chat.Session) error {
 	if !slices.ContainsFunc(s.Entries, func(e chat.Entry) bool { return len(e.Own.(*origin).started) > 0 }) {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (f *format) children(ctx context.Context, in engine.In, s *chat.Session) er
 		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
 			for i := range s.Entries {
 				for _, child := range s.Entries[i].Own.(*origin).started {
-					if err := ancestors(ctx, t, parents, child); err != nil {
+					if err := noteAncestors(ctx, t, parents, child); err != nil {
 						return err
 					}
 				}
@@ -212,7 +212,7 @@ func (f *format) children(ctx context.Context, in engine.In, s *chat.Session) er
 			if _, known := parents[child]; known {
 				s.Entries[i].Starts(chat.NestedID(parents, child))
 			} else if beside := f.Spot(tree.Join(path.Dir(s.Spot.File), child+".json")); sessionID().MatchString(child) {
-				if one, _ := f.head(in, beside.File); one.id() == child {
+				if one, _ := f.readHead(in, beside.File); one.sessionID() == child {
 					s.Entries[i].Starts(f.ID(in, beside))
 				}
 			}
@@ -221,8 +221,8 @@ func (f *format) children(ctx context.Context, in engine.In, s *chat.Session) er
 	return err
 }
 
-// ancestors notes the parent of a session that has a row, and those of its parents.
-func ancestors(ctx context.Context, t *sqlitefile.Tx, parents map[string]string, session string) error {
+// noteAncestors notes the parent of a session that has a row, and those of its parents.
+func noteAncestors(ctx context.Context, t *sqlitefile.Tx, parents map[string]string, session string) error {
 	for at := session; at != ""; {
 		if _, known := parents[at]; known {
 			return nil
@@ -237,7 +237,7 @@ func ancestors(ctx context.Context, t *sqlitefile.Tx, parents map[string]string,
 	return nil
 }
 
-// source is of the messages of one session what they were copied from, see copies.
+// source is of the messages of one session what they were copied from, see copiedFrom.
 type source struct {
 	of   *chat.Session
 	from map[string]string
@@ -257,12 +257,12 @@ func (f *format) Tell(ctx context.Context, _ engine.In, s *chat.Session, e *chat
 		id := path.Base(s.Spot.Part)
 		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
 			b := build{session: &chat.Session{}, unknown: map[string]int{}}
-			if _, err = b.rows(ctx, t, id); err == nil {
+			if _, err = b.addRows(ctx, t, id); err == nil {
 				_, err = b.addDeleted(ctx, t, id)
 			}
 			if err == nil {
-				b.sort()
-				last.from, err = b.copies(ctx, t, id)
+				b.sortMessages()
+				last.from, err = b.copiedFrom(ctx, t, id)
 			}
 			return err
 		})
@@ -279,9 +279,9 @@ func (f *format) Tell(ctx context.Context, _ engine.In, s *chat.Session, e *chat
 	return facts, nil
 }
 
-// copies returns the session that messages were copied from, by their ids. opencode does not
+// copiedFrom returns the session that messages were copied from, by their ids. opencode does not
 // note it: a session that was made before has, or had, messages of the same roles, times and texts.
-func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]string, error) {
+func (b *build) copiedFrom(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]string, error) {
 	if len(b.list) == 0 {
 		return nil, nil
 	}
@@ -313,12 +313,12 @@ func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (m
 	mine, copied := map[string][]string{}, map[string]string{}
 	for i := range b.list {
 		if m := &b.list[i]; m.created > 0 && len(older) > 0 {
-			mine[m.mark()] = append(mine[m.mark()], m.id)
+			mine[m.copyKey()] = append(mine[m.copyKey()], m.id)
 		}
 	}
 	for _, id := range older {
 		other := build{session: &chat.Session{}, unknown: map[string]int{}}
-		if _, err = other.rows(ctx, t, id); err == nil && cut[id] {
+		if _, err = other.addRows(ctx, t, id); err == nil && cut[id] {
 			_, err = other.addDeleted(ctx, t, id)
 		}
 		if err != nil {
@@ -326,7 +326,7 @@ func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (m
 		}
 		has, these := map[string]bool{}, map[string]string{}
 		for i := range other.list {
-			has[other.list[i].mark()] = true
+			has[other.list[i].copyKey()] = true
 		}
 		for mark, messages := range mine {
 			for i := 0; has[mark] && i < len(messages); i++ {
@@ -343,8 +343,8 @@ func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (m
 // mostOlder bounds the sessions that one is compared with.
 const mostOlder = 16
 
-// mark identifies a message across copies: its time, its role and its text.
-func (m *stored) mark() string {
+// copyKey identifies a message across copies: its time, its role and its text.
+func (m *stored) copyKey() string {
 	mark := fmt.Sprintf("%d\x00%s", m.created, jsontape.FindMember(m.info, `"role"`))
 	for i := range m.parts {
 		if text := jsontape.FindMember(m.parts[i].data, `"text"`); text != nil {

@@ -43,8 +43,8 @@ func withIDs(data []byte, ids ...string) []byte {
 	return append(head, data[1:]...)
 }
 
-// raw returns the records in one, as opencode exports them. What is no JSON becomes a string.
-func (m *stored) raw() []byte {
+// exportJSON returns the records in one, as opencode exports them. What is no JSON becomes a string.
+func (m *stored) exportJSON() []byte {
 	text := append(append([]byte(`{"info":`), orString(m.info)...), `,"parts":[`...)
 	for i := range m.parts {
 		if i > 0 {
@@ -72,9 +72,9 @@ var (
 	interrupted = []byte(`"[Tool execution was interrupted]"`)
 )
 
-// messages returns the messages that opencode sends for a stored one. An answer with tool calls is followed by
+// sentMessages returns the messages that opencode sends for a stored one. An answer with tool calls is followed by
 // the results, and by the model's words after them.
-func (m *stored) messages() (list []chat.Message) {
+func (m *stored) sentMessages() (list []chat.Message) {
 	info, _ := chat.Parse(m.info) // of a damaged one the parts are left
 	first := chat.Message{Role: chat.Assistant}
 	switch info.Get("role").Text() {
@@ -124,7 +124,7 @@ func (m *stored) messages() (list []chat.Message) {
 	if len(results.Blocks) > 0 {
 		list = append(list, results)
 	}
-	list[0].Raw = [][]byte{m.raw()}
+	list[0].Raw = [][]byte{m.exportJSON()}
 	return list
 }
 
@@ -148,7 +148,7 @@ func (m *stored) isSent() bool {
 		}
 	}
 	switch name := info.Get("error", "name").Text(); {
-	case failure(info) == "":
+	case failureText(info) == "":
 		return thought || said
 	case name == errorStopped:
 		return said || thought && worked
@@ -234,8 +234,8 @@ func wholeSaid(list []chat.Message) chat.Said {
 	return whole.Summarise()
 }
 
-// failure returns, on one line, the error of an answer; "" if it succeeded.
-func failure(info chat.Value) string {
+// failureText returns, on one line, the error of an answer; "" if it succeeded.
+func failureText(info chat.Value) string {
 	e := info.Get("error")
 	if !e.There() || e.Kind() == jsontape.Null {
 		return ""

@@ -46,19 +46,19 @@ func (f *format) Restore(c chat.Cut) (*chat.Restored, error) {
 	if !lands[last.Kind] && (last.Kind != kindMessage || last.Said.Role != chat.Assistant) {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.Kind)}
 	}
-	made := &chat.Restored{Calls: f.calls(c.Session, t.at)}
+	made := &chat.Restored{Calls: f.resumeCalls(c.Session, t.at)}
 	if c.Session.Head >= 0 && c.Session.Entries[c.Session.Head].ID == c.To.ID {
 		made.Hazards = append(made.Hazards, "it is the head already: nothing is written")
 		return made, nil
 	}
-	way, err := t.way(model.OpRestore, o)
+	way, err := t.pathTo(model.OpRestore, o)
 	if err == nil && slices.Max(way) >= t.seen {
 		err = &model.UnsupportedError{Op: model.OpRestore, Reason: "the number of an event before it is missing: OpenHands would not open the conversation, and opens a fork"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	data, p, err := t.patch(model.OpRestore, c.In)
+	data, p, err := t.beginPatch(model.OpRestore, c.In)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (f *format) Restore(c chat.Cut) (*chat.Restored, error) {
 	return made, nil
 }
 
-// patch begins to change base_state.json.
-func (t *sessionTree) patch(op model.Op, in engine.In) ([]byte, *jsontape.Patch, error) {
+// beginPatch begins to change base_state.json.
+func (t *sessionTree) beginPatch(op model.Op, in engine.In) ([]byte, *jsontape.Patch, error) {
 	data, _, err := in.Read(t.at.File, nil)
 	if err != nil {
 		return nil, nil, err
@@ -86,9 +86,9 @@ func (t *sessionTree) patch(op model.Op, in engine.In) ([]byte, *jsontape.Patch,
 	return data, jsontape.NewPatch(tape), nil
 }
 
-// way returns the events on the way to an entry. The error is a model.UnsupportedError where
+// pathTo returns the events on the way to an entry. The error is a model.UnsupportedError where
 // OpenHands would not open a conversation that goes on from there.
-func (t *sessionTree) way(op model.Op, to *own) ([]int, error) {
+func (t *sessionTree) pathTo(op model.Op, to *own) ([]int, error) {
 	way := t.line.Way(to.nodes[len(to.nodes)-1])
 	for _, i := range way {
 		if n := &t.nodes[i]; n.Damage != "" || t.up[i] == chat.Missing || i == way[0] && t.up[i] >= 0 {
@@ -116,11 +116,11 @@ func (f *format) NewID(as string) (string, error) {
 func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	t := c.Session.Own.(*sessionTree)
 	o := c.To.Own.(*own)
-	_, p, err := t.patch(model.OpFork, c.In)
+	_, p, err := t.beginPatch(model.OpFork, c.In)
 	if err != nil {
 		return nil, err
 	}
-	way, err := t.way(model.OpFork, o)
+	way, err := t.pathTo(model.OpFork, o)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	at := f.Spot(tree.Join(c.ID, stateName))
 	steps := make(tree.Steps, 0, len(way)+1)
 	for k, i := range way {
-		data, _, err := c.In.Read(t.file(i), nil)
+		data, _, err := c.In.Read(t.fileOf(i), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 			fmt.Sprintf("%s/%s: copies of %s on the way, numbered anew", c.ID, eventsName, model.Count(len(way), "event")),
 			at.File + ": that of the conversation, with the new id, and idle",
 		},
-		Calls: f.calls(c.Session, at),
+		Calls: f.resumeCalls(c.Session, at),
 	}, nil
 }
 
@@ -160,9 +160,9 @@ func (t *sessionTree) hasBranches() bool {
 		slices.ContainsFunc(t.nodes, func(n node) bool { return n.Parent != "" })
 }
 
-// calls returns the calls that go on from the head of the conversation at a spot, which is made of
+// resumeCalls returns the calls that go on from the head of the conversation at a spot, which is made of
 // events of s. The CLI does not find that of a sub-agent.
-func (f *format) calls(s *chat.Session, at chat.Spot) []model.Resume {
+func (f *format) resumeCalls(s *chat.Session, at chat.Spot) []model.Resume {
 	dir := path.Dir(at.File)
 	sdk := model.Resume{
 		Call: fmt.Sprintf("Conversation(agent=…, workspace=…, persistence_dir=%q, conversation_id=UUID(%q))", filepath.Join(f.dir, filepath.FromSlash(path.Dir(dir))), path.Base(dir)),
@@ -183,7 +183,7 @@ func (f *format) calls(s *chat.Session, at chat.Spot) []model.Resume {
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	t, o := s.Own.(*sessionTree), e.Own.(*own)
 	if s.IsHead(e) {
-		return f.calls(s, s.Spot)
+		return f.resumeCalls(s, s.Spot)
 	}
 	id := t.nodes[o.nodes[len(o.nodes)-1]].id
 	return []model.Resume{
@@ -205,8 +205,8 @@ type kin struct {
 // mostKin bounds the conversations that are looked at, and mostRoots the roots of one.
 const mostKin, mostRoots = 2000, 8
 
-// tell notes at each entry in which other conversations its event is, too.
-func (k *kin) tell(in engine.In, t *sessionTree) {
+// noteKin notes at each entry in which other conversations its event is, too.
+func (k *kin) noteKin(in engine.In, t *sessionTree) {
 	var others []string
 	roots := 0
 	for i := 0; i < len(t.nodes) && roots < mostRoots; i++ {

@@ -63,8 +63,8 @@ type record struct {
 	Asks []string
 }
 
-// decode keeps what is named here of an event.
-func decode(f tree.File) (r record, whole bool) {
+// decodeEvent keeps what is named here of an event.
+func decodeEvent(f tree.File) (r record, whole bool) {
 	v, err := (&chat.Line{Raw: f.Data}).Parse()
 	if err != nil { // of one that is torn, the beginning may say where it is
 		head := chat.ParseHead(f.Data)
@@ -115,7 +115,7 @@ func timeOf(text string) time.Time {
 }
 
 // codec remembers events: their files are not changed.
-var codec = tree.Codec[record]{Decode: decode, Note: encodeNote, Recall: decodeNote}
+var codec = tree.Codec[record]{Decode: decodeEvent, Note: encodeNote, Recall: decodeNote}
 
 // encodeNote encodes a record for the cache. It returns nil for a damaged event, whose file may still be
 // incomplete.

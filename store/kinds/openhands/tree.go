@@ -104,18 +104,18 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 		}
 		t.nodes = append(t.nodes, n)
 	}
-	t.begin(data)
+	t.readBase(data)
 	t.addEntries()
-	f.kin.tell(in, t)
-	if err := f.agents(ctx, in, t); err != nil {
+	f.kin.noteKin(in, t)
+	if err := f.noteAgents(ctx, in, t); err != nil {
 		return nil, err
 	}
 	return t.session, nil
 }
 
-// agents notes the sub-agents' conversations that tool calls started. No event names them: agents takes the
+// noteAgents notes the sub-agents' conversations that tool calls started. No event names them: agents takes the
 // first conversation that begins with the call's prompt.
-func (f *format) agents(ctx context.Context, in engine.In, t *sessionTree) error {
+func (f *format) noteAgents(ctx context.Context, in engine.In, t *sessionTree) error {
 	list, err := f.conversationsIn(ctx, in, tree.Join(path.Dir(t.at.File), agentsName))
 	if err != nil || len(list) == 0 {
 		return ctx.Err() // most have none
@@ -139,15 +139,15 @@ func (f *format) agents(ctx context.Context, in engine.In, t *sessionTree) error
 	return nil
 }
 
-// begin reads base_state.json.
-func (t *sessionTree) begin(data []byte) {
+// readBase reads base_state.json.
+func (t *sessionTree) readBase(data []byte) {
 	v, err := (&chat.Line{Raw: data}).Parse()
 	if t.state = v; err != nil { // of one that is torn, what is before the tear counts
 		t.state, t.torn = chat.ParseHead(data), true
 		if len(data) == 0 {
-			t.fault(model.Loses, FaultState, t.at.File, "", "it is empty", verdictAnew)
+			t.addFault(model.Loses, FaultState, t.at.File, "", "it is empty", verdictAnew)
 		} else {
-			t.fault(model.Stops, FaultState, t.at.File, "", err.Error(), "OpenHands does not open the conversation")
+			t.addFault(model.Stops, FaultState, t.at.File, "", err.Error(), "OpenHands does not open the conversation")
 		}
 	}
 	t.session.Project = t.state.Get("workspace", "working_dir").Text()
@@ -179,12 +179,12 @@ func (t *sessionTree) begin(data []byte) {
 	delete(t.usage, "")
 }
 
-func (t *sessionTree) fault(severity model.Severity, code, file, path, meaning, verdict string) {
+func (t *sessionTree) addFault(severity model.Severity, code, file, path, meaning, verdict string) {
 	t.session.Faults = append(t.session.Faults, model.Fault{Code: code, Severity: severity, File: file, Path: path, Meaning: meaning, Verdict: verdict})
 }
 
-// file returns the name of an event's file in the storage.
-func (t *sessionTree) file(i int) string { return tree.Join(eventsOf(t.at), t.nodes[i].file) }
+// fileOf returns the name of an event's file in the storage.
+func (t *sessionTree) fileOf(i int) string { return tree.Join(eventsOf(t.at), t.nodes[i].file) }
 
 // addEntries makes entries of events.
 func (t *sessionTree) addEntries() {
@@ -193,18 +193,18 @@ func (t *sessionTree) addEntries() {
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		if was, known := t.byID[n.id]; known || i > 0 && t.nodes[i-1].index == n.index {
-			t.fault(model.Loses, FaultTwice, t.file(i), "", fmt.Sprintf("another event, such as %s, has its id or its number", t.nodes[max(was, 0)].file), "OpenHands reads one of the two")
+			t.addFault(model.Loses, FaultTwice, t.fileOf(i), "", fmt.Sprintf("another event, such as %s, has its id or its number", t.nodes[max(was, 0)].file), "OpenHands reads one of the two")
 		}
 		if _, known := t.byID[n.id]; !known {
 			t.byID[n.id] = i
 		}
-		if n.index > t.index(i-1)+1 {
+		if n.index > t.indexOf(i-1)+1 {
 			t.seen = min(t.seen, i)
-			t.fault(model.Stops, FaultGap, t.file(i), "", fmt.Sprintf("no event before it has the number %d", n.index-1), "OpenHands reads the events before the gap alone, and does not open the conversation where the head is behind it")
+			t.addFault(model.Stops, FaultGap, t.fileOf(i), "", fmt.Sprintf("no event before it has the number %d", n.index-1), "OpenHands reads the events before the gap alone, and does not open the conversation where the head is behind it")
 		}
 		switch {
 		case n.Damage != "":
-			t.fault(model.Stops, FaultEvent, t.file(i), "", "the event cannot be read: "+n.Damage, "OpenHands does not open the conversation where the event is on the way to the head")
+			t.addFault(model.Stops, FaultEvent, t.fileOf(i), "", "the event cannot be read: "+n.Damage, "OpenHands does not open the conversation where the event is on the way to the head")
 		case !n.isMessage() && !silent[n.Kind]:
 			kinds[n.Kind]++
 		}
@@ -214,15 +214,15 @@ func (t *sessionTree) addEntries() {
 		t.up = append(t.up, t.parentOf(i))
 	}
 	t.line = chat.NewLineage(t.up, func(i int) bool { return t.nodes[i].isMessage() })
-	t.entries()
-	t.head()
+	t.makeEntries()
+	t.findHead()
 	t.line.MarkLeft(t.session, t.entry, func(i int) (time.Time, bool) {
 		return t.nodes[i].At, !aside[t.nodes[i].Kind]
 	})
 }
 
-// index returns the number of an event, -1 before the first.
-func (t *sessionTree) index(i int) int {
+// indexOf returns the number of an event, -1 before the first.
+func (t *sessionTree) indexOf(i int) int {
 	if i < 0 {
 		return -1
 	}
@@ -254,8 +254,8 @@ func (t *sessionTree) messageBefore(i int) (message int, missing string) {
 	return message, missing
 }
 
-// leaf returns the event where the conversation goes on, or -1.
-func (t *sessionTree) leaf() (at int, pointed bool) {
+// findLeaf returns the event where the conversation goes on, or -1.
+func (t *sessionTree) findLeaf() (at int, pointed bool) {
 	if id := t.state.Get("leaf_event_id").Text(); id != "" {
 		if at, known := t.byID[id]; known {
 			return at, true
@@ -275,13 +275,13 @@ func (t *sessionTree) leaf() (at int, pointed bool) {
 	return at, false
 }
 
-// head fills in where the conversation goes on.
-func (t *sessionTree) head() {
+// findHead fills in where the conversation goes on.
+func (t *sessionTree) findHead() {
 	s := t.session
-	leaf, pointed := t.leaf()
+	leaf, pointed := t.findLeaf()
 	s.Pointed = pointed
 	if id := t.state.Get("leaf_event_id").Text(); id != "" && leaf < 0 && pointed {
-		t.fault(model.Stops, FaultLeaf, t.at.File, "/leaf_event_id", fmt.Sprintf("no event has the id %.40q", id), "OpenHands does not open the conversation")
+		t.addFault(model.Stops, FaultLeaf, t.at.File, "/leaf_event_id", fmt.Sprintf("no event has the id %.40q", id), "OpenHands does not open the conversation")
 	}
 	if leaf < 0 {
 		return
@@ -291,14 +291,14 @@ func (t *sessionTree) head() {
 		s.Entries[s.Head].Facts.Count(t.counted)
 		s.Entries[s.Head].Facts.Add("status", t.state.Get("execution_status").Words())
 		if open := s.Open(&s.Entries[s.Head]); len(open) > 0 {
-			t.fault(model.Odd, FaultOpenAction, t.file(message), "", "the conversation goes on from a tool call that nothing answers", "run() executes the tool before it asks the model")
+			t.addFault(model.Odd, FaultOpenAction, t.fileOf(message), "", "the conversation goes on from a tool call that nothing answers", "run() executes the tool before it asks the model")
 		}
 	}
 }
 
-// entries makes an entry of each message. Tool calls that follow each other in one answer of
+// makeEntries makes an entry of each message. Tool calls that follow each other in one answer of
 // the model are one message, unless something goes on from between them.
-func (t *sessionTree) entries() {
+func (t *sessionTree) makeEntries() {
 	s := t.session
 	meta := &chat.Meta{
 		Model: t.state.Get("agent", "llm", "model").Text(), Dir: s.Project,
@@ -311,7 +311,7 @@ func (t *sessionTree) entries() {
 			follow[p]++
 		}
 	}
-	if leaf, _ := t.leaf(); leaf >= 0 {
+	if leaf, _ := t.findLeaf(); leaf >= 0 {
 		if at := t.line.Message(leaf); at >= 0 {
 			follow[at]++
 		}
@@ -334,11 +334,11 @@ func (t *sessionTree) entries() {
 			e.Said.Calls = append(e.Said.Calls[:len(e.Said.Calls):len(e.Said.Calls)], n.Said.Calls...)
 			o := e.Own.(*own)
 			o.nodes = append(o.nodes, i)
-			e.Version = version(o)
+			e.Version = contentVersion(o)
 			t.entry[i] = t.entry[p]
 			continue
 		}
-		e := chat.Entry{ID: n.id, At: n.At, Said: n.Said, Meta: meta, File: t.file(i), Parent: missing}
+		e := chat.Entry{ID: n.id, At: n.At, Said: n.Said, Meta: meta, File: t.fileOf(i), Parent: missing}
 		if p >= 0 {
 			e.Parent = t.nodes[p].id
 			if p < i {
@@ -350,21 +350,21 @@ func (t *sessionTree) entries() {
 			used[n.Response] = true
 			o.usage = u
 		}
-		e.Own, e.Version = o, version(o)
+		e.Own, e.Version = o, contentVersion(o)
 		t.entry[i] = len(s.Entries)
 		s.Entries = append(s.Entries, e)
 		if n.Kind == kindCondense {
-			t.condense(i, p)
+			t.addCondensation(i, p)
 		}
 	}
 }
 
-// version tells the contents of an entry apart that has got more events, or a usage.
-func version(o *own) string { return fmt.Sprint(len(o.nodes), o.usage) }
+// contentVersion tells the contents of an entry apart that has got more events, or a usage.
+func contentVersion(o *own) string { return fmt.Sprint(len(o.nodes), o.usage) }
 
-// condense sets the messages that the model reads after a condensation: the messages that it does not forget,
+// addCondensation sets the messages that the model reads after a condensation: the messages that it does not forget,
 // and its summary between them. A condensation without a summary adds no message.
-func (t *sessionTree) condense(i, before int) {
+func (t *sessionTree) addCondensation(i, before int) {
 	s, c := t.session, &t.nodes[i]
 	self := &s.Entries[t.entry[i]]
 	if self.Event = "compaction"; c.Offset == withoutSummary {
@@ -407,7 +407,7 @@ func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) ([]chat.
 	}
 	var m chat.Message
 	for k, i := range o.nodes {
-		data, _, err := in.Read(t.file(i), nil)
+		data, _, err := in.Read(t.fileOf(i), nil)
 		if err != nil {
 			return nil, err
 		}

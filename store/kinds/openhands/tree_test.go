@@ -818,7 +818,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(calls("a", "r", "b")))
 	f.Add([]byte(result("a", "r", explicitRoot)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, whole := decode(tree.File{Data: data})
+		r, whole := decodeEvent(tree.File{Data: data})
 		if !whole {
 			if r.Damage == "" {
 				t.Error("it is damaged, and nothing says so")

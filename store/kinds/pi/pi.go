@@ -113,7 +113,7 @@ func (f *format) ID(in engine.In, at chat.Spot) string {
 type format struct{ lines chat.Lines[record] }
 
 func newFormat() *format {
-	return &format{chat.Lines[record]{Decode: decode, Members: []string{"type", "timestamp"}}}
+	return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"type", "timestamp"}}}
 }
 
 // Spots implements chat.Format.
@@ -159,8 +159,8 @@ const (
 	typeCustom                     = "custom"
 )
 
-// decode keeps what is named here of a line.
-func decode(l *chat.Line) (r record, err error) {
+// decodeLine keeps what is named here of a line.
+func decodeLine(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err
@@ -285,7 +285,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	t := treeOf(file)
 	s := &chat.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: t}
 	b := build{session: s, tree: t, entry: make([]int, len(t.up)), meta: make([]*chat.Meta, len(t.up)), shared: &chat.Meta{}}
-	b.read()
+	b.readRecords()
 	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, b.unknown)...)
 	if file.Size > 0 && t.header < 0 {
 		s.Fault(FaultHeader, model.Stops, "", "no line is the header of a session", "pi does not list the session")
@@ -395,7 +395,7 @@ type build struct {
 	kept int
 }
 
-func (b *build) read() {
+func (b *build) readRecords() {
 	s, records := b.session, b.tree.file.Records
 	last := -1
 	for i := range records {
@@ -461,7 +461,7 @@ func (b *build) joinLines() {
 			e.Facts.Add("forked from", t.file.Records[t.header].Is.text)
 		}
 		if r.kind == typeCompaction {
-			b.compact(i)
+			b.addCompaction(i)
 		}
 	}
 	t.line.MarkLeft(s, b.entry, func(i int) (time.Time, bool) {
@@ -543,10 +543,10 @@ func (b *build) entryOf(i int) chat.Entry {
 	return e
 }
 
-// compact sets the messages that the model reads after a compaction: its summary, then the messages from the
+// addCompaction sets the messages that the model reads after a compaction: its summary, then the messages from the
 // first kept line on, which need not be a message. Earlier messages stay in the file; the model does not read
 // summaries of older compactions again.
-func (b *build) compact(i int) {
+func (b *build) addCompaction(i int) {
 	t, r, kept := b.tree, &b.tree.file.Records[i].Is, []int(nil)
 	context := []int{b.entry[i]}
 	first, known := t.byID[r.first]
@@ -602,7 +602,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new header and %s of the path, as they are", name, model.Count(len(keep)-1, "line"))},
-		Calls:  calls(s, f.Spot(name), "goes on from there in the new session"),
+		Calls:  resumeCalls(s, f.Spot(name), "goes on from there in the new session"),
 	}, nil
 }
 
@@ -618,14 +618,14 @@ func absolutePath(dir, file string) string {
 // Calls implements chat.Caller.
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if s.IsHead(e) {
-		return calls(s, s.Spot, "goes on from here")
+		return resumeCalls(s, s.Spot, "goes on from here")
 	}
 	return nil
 }
 
-// calls returns the call that resumes the session at a spot of the storage of s: by its id, or by
+// resumeCalls returns the call that resumes the session at a spot of the storage of s: by its id, or by
 // its file where pi does not look for it.
-func calls(s *chat.Session, at chat.Spot, then string) []model.Resume {
+func resumeCalls(s *chat.Session, at chat.Spot, then string) []model.Resume {
 	name := at.ID
 	if dir := s.ForeignDir(); dir != "" {
 		name = filepath.Join(dir, filepath.FromSlash(at.File))

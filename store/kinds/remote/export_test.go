@@ -17,11 +17,11 @@ func (s *Store) SetInterval(d time.Duration) { s.interval = d }
 
 // OpenWith is Open by another transport.
 func OpenWith(ctx context.Context, address string, by http.RoundTripper) (*Store, error) {
-	at, err := parse(address)
+	at, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}
 	client := newClient(at)
 	client.Transport = by
-	return connect(ctx, address, at, client)
+	return connectStore(ctx, address, at, client)
 }

@@ -48,9 +48,9 @@ type base struct {
 	loopback bool
 }
 
-// parse reads an address. The error is ErrRemote for plain http to a host that
+// parseAddress reads an address. The error is ErrRemote for plain http to a host that
 // is not loopback.
-func parse(address string) (base, error) {
+func parseAddress(address string) (base, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return base{}, fmt.Errorf("the address is no URL: %w", err)
@@ -93,9 +93,9 @@ func newClient(at base) *http.Client {
 	}
 }
 
-// run runs an action of an agent and has its result read as it comes. The error
+// runAction runs an action of an agent and has its result read as it comes. The error
 // is a *wire.Error where the process answers with one.
-func (s *Store) run(ctx context.Context, a *agent, action string, in wire.Input, result func(*json.Decoder) error) error {
+func (s *Store) runAction(ctx context.Context, a *agent, action string, in wire.Input, result func(*json.Decoder) error) error {
 	input, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Store) run(ctx context.Context, a *agent, action string, in wire.Input,
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, http.MethodPost, wire.RunPath, body, func(_ *http.Response, body *bounded) error {
+	return s.doRequest(ctx, http.MethodPost, wire.RunPath, body, func(_ *http.Response, body *bounded) error {
 		return wire.ReadAnswer(body, result)
 	})
 }
@@ -123,13 +123,13 @@ func (s *Store) listReader() func(*json.Decoder, func(*json.Decoder) error) erro
 	}
 }
 
-func (s *Store) get(ctx context.Context, path string, read func(*http.Response, *bounded) error) error {
-	return s.do(ctx, http.MethodGet, path, nil, read)
+func (s *Store) getPath(ctx context.Context, path string, read func(*http.Response, *bounded) error) error {
+	return s.doRequest(ctx, http.MethodGet, path, nil, read)
 }
 
-// do sends a request and has its answer read if that is one. An error of read
+// doRequest sends a request and has its answer read if that is one. An error of read
 // that is about the answer's JSON is put into words here.
-func (s *Store) do(ctx context.Context, method, path string, body []byte, read func(*http.Response, *bounded) error) error {
+func (s *Store) doRequest(ctx context.Context, method, path string, body []byte, read func(*http.Response, *bounded) error) error {
 	if s.life.Over() {
 		return errClosed
 	}
@@ -146,18 +146,18 @@ func (s *Store) do(ctx context.Context, method, path string, body []byte, read f
 	}
 	answer, err := s.client.Do(request)
 	if err != nil {
-		return unreachable(ctx, err)
+		return unreachableError(ctx, err)
 	}
 	defer answer.Body.Close()
 	in := &bounded{r: answer.Body, left: s.limit}
 	if answer.StatusCode != http.StatusOK {
-		return refusal(answer, in)
+		return refusalError(answer, in)
 	}
 	return describeAnswer(ctx, answer, read(answer, in))
 }
 
-// unreachable describes why there is no answer. The caller adds the address.
-func unreachable(ctx context.Context, err error) error {
+// unreachableError describes why there is no answer. The caller adds the address.
+func unreachableError(ctx context.Context, err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err
 	}
@@ -170,8 +170,8 @@ func unreachable(ctx context.Context, err error) error {
 	return fmt.Errorf("there is no answer: %w", err)
 }
 
-// refusal words an answer whose status is not 200.
-func refusal(answer *http.Response, body io.Reader) error {
+// refusalError words an answer whose status is not 200.
+func refusalError(answer *http.Response, body io.Reader) error {
 	status := printable.String(answer.Status)
 	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {
 		return fmt.Errorf("the server answers %s and names %.200q, which is not followed", status, to)

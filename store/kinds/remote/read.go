@@ -19,7 +19,7 @@ import (
 // The error is ErrNoList where an agent cannot list its sessions.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		infos, err := s.sessions(ctx)
+		infos, err := s.listSessions(ctx)
 		for _, info := range infos {
 			if !yield(info, nil) {
 				return
@@ -31,25 +31,25 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-// sessions returns the sessions of all agents; with an error, those of the agents
+// listSessions returns the sessions of all agents; with an error, those of the agents
 // before the one that failed.
-func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err error) {
+func (s *Store) listSessions(ctx context.Context) (infos []model.SessionInfo, err error) {
 	var mute []string
 	list := s.listReader()
-	for _, name := range s.names() {
+	for _, name := range s.agentNames() {
 		a := s.agents[name]
 		if !a.hasAction(wire.ListSessions) {
 			mute = append(mute, name)
 			continue
 		}
-		failed := s.run(ctx, a, wire.ListSessions, wire.Input{}, func(dec *json.Decoder) error {
+		failed := s.runAction(ctx, a, wire.ListSessions, wire.Input{}, func(dec *json.Decoder) error {
 			return list(dec, func(dec *json.Decoder) error {
 				var sent wire.Session
 				if err := dec.Decode(&sent); err != nil {
 					return err
 				}
 				info := model.SessionInfo(sent)
-				info.ID, info.Kind = s.id(a, info.ID), kind
+				info.ID, info.Kind = s.sessionID(a, info.ID), kind
 				infos = append(infos, info)
 				return nil
 			})
@@ -71,7 +71,7 @@ func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err er
 // that does not know how to leave out states sends them, and they are dropped.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		headers, err := s.headers(ctx, session)
+		headers, err := s.readHeaders(ctx, session)
 		if err != nil {
 			yield(model.Header{}, fmt.Errorf("reflection: list snapshots of session %.80q: %w", session, err))
 			return
@@ -88,15 +88,15 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 	}
 }
 
-func (s *Store) headers(ctx context.Context, session string) ([]model.Header, error) {
-	a, inside, err := s.locate(session)
+func (s *Store) readHeaders(ctx context.Context, session string) ([]model.Header, error) {
+	a, inside, err := s.locateAgent(session)
 	if err != nil {
 		return nil, err
 	}
 	visits := a.acceptsInput(wire.ListSnapshots, "metadataOnly")
 	in := wire.Input{SessionID: &inside, IncludeOrphaned: true, MetadataOnly: visits}
 	var headers []model.Header
-	err = s.run(ctx, a, wire.ListSnapshots, in, func(dec *json.Decoder) error {
+	err = s.runAction(ctx, a, wire.ListSnapshots, in, func(dec *json.Decoder) error {
 		return s.listReader()(dec, func(dec *json.Decoder) error {
 			h, err := readHeader(dec, visits)
 			headers = append(headers, h)
@@ -104,14 +104,14 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 		})
 	})
 	if err = noSession(err); err == nil {
-		err = adopt(headers, session)
+		err = adoptHeaders(headers, session)
 	}
 	if err != nil || visits {
 		return headers, err
 	}
 	if len(headers) == 0 {
 		// To the seed, a session that is not there is one without snapshots.
-		if record, err := s.record(ctx, a, inside); err != nil || record == nil {
+		if record, err := s.readRecord(ctx, a, inside); err != nil || record == nil {
 			return nil, errors.Join(err, model.ErrNoSession)
 		}
 	}
@@ -134,10 +134,10 @@ func readHeader(dec *json.Decoder, bare bool) (h model.Header, err error) {
 	return sent.Header, err
 }
 
-// adopt makes headers those of a session as it is named here: how the process
+// adoptHeaders makes headers those of a session as it is named here: how the process
 // names its sessions is its own business. Those that left the path together
 // share one reason again. One without an id is an error.
-func adopt(headers []model.Header, session string) error {
+func adoptHeaders(headers []model.Header, session string) error {
 	reasons := map[model.Reason]*model.Reason{}
 	for i := range headers {
 		h := &headers[i]
@@ -187,15 +187,15 @@ func noSession(err error) error {
 
 // State implements store.Store: the bytes as the process sent them.
 func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	state, err := s.state(ctx, ref)
+	state, err := s.readState(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("reflection: read state %.80q of session %.80q: %w", ref.ID, ref.Session, err)
 	}
 	return state, nil
 }
 
-func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	a, inside, err := s.locate(ref.Session)
+func (s *Store) readState(ctx context.Context, ref model.Ref) ([]byte, error) {
+	a, inside, err := s.locateAgent(ref.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	}
 	var id string
 	var state json.RawMessage
-	err = s.run(ctx, a, wire.GetSnapshot, in, func(dec *json.Decoder) (err error) {
+	err = s.runAction(ctx, a, wire.GetSnapshot, in, func(dec *json.Decoder) (err error) {
 		id, state, err = wire.ReadState(dec)
 		return err
 	})
@@ -228,22 +228,22 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 
 // Get implements [store.Features].Record.
 func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
-	data, err := s.data(ctx, sessionID)
+	data, err := s.readData(ctx, sessionID)
 	if err != nil {
 		return nil, fmt.Errorf("reflection: get session %.80q: %w", sessionID, err)
 	}
 	return data, nil
 }
 
-func (s *Store) data(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
-	a, inside, err := s.locate(sessionID)
+func (s *Store) readData(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
+	a, inside, err := s.locateAgent(sessionID)
 	if errors.Is(err, model.ErrNoSession) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.record(ctx, a, inside)
+	record, err := s.readRecord(ctx, a, inside)
 	if err != nil || record == nil {
 		return nil, err
 	}
@@ -255,13 +255,13 @@ func (s *Store) data(ctx context.Context, sessionID string) (*model.Data[json.Ra
 	return data, nil
 }
 
-// record returns the record of a session, or nil if the session, or the whole agent, has no record.
-func (s *Store) record(ctx context.Context, a *agent, session string) (*wire.Record, error) {
+// readRecord returns the record of a session, or nil if the session, or the whole agent, has no record.
+func (s *Store) readRecord(ctx context.Context, a *agent, session string) (*wire.Record, error) {
 	if !a.hasAction(wire.GetSession) {
 		return nil, nil
 	}
 	var record *wire.Record
-	err := s.run(ctx, a, wire.GetSession, wire.Input{SessionID: &session}, func(dec *json.Decoder) error { return dec.Decode(&record) })
+	err := s.runAction(ctx, a, wire.GetSession, wire.Input{SessionID: &session}, func(dec *json.Decoder) error { return dec.Decode(&record) })
 	if notFound(err) {
 		return nil, nil
 	}

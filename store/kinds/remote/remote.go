@@ -96,16 +96,16 @@ func Open(ctx context.Context, address string) (*Store, error) {
 }
 
 func open(ctx context.Context, address string) (*Store, error) {
-	at, err := parse(address)
+	at, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, address, at, newClient(at))
+	return connectStore(ctx, address, at, newClient(at))
 }
 
-func connect(ctx context.Context, address string, at base, client *http.Client) (s *Store, err error) {
+func connectStore(ctx context.Context, address string, at base, client *http.Client) (s *Store, err error) {
 	s = &Store{address: address, client: client, base: at, limit: maxAnswer, patience: wholeTimeout, interval: pollInterval}
-	if s.agents, err = s.discover(ctx); err != nil {
+	if s.agents, err = s.discoverAgents(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -158,11 +158,11 @@ func nameAgents(agents []string) string {
 	return text.String()
 }
 
-// discover finds the agents with a session store.
-func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
+// discoverAgents finds the agents with a session store.
+func (s *Store) discoverAgents(ctx context.Context) (map[string]*agent, error) {
 	agents, missing := map[string]*agent{}, &NoStoreError{}
 	genkit, running := map[string]bool{}, map[string]bool{}
-	err := s.get(ctx, wire.ActionsPath, func(answer *http.Response, body *bounded) error {
+	err := s.getPath(ctx, wire.ActionsPath, func(answer *http.Response, body *bounded) error {
 		missing.Genkit = answer.Header.Get("X-Genkit-Version")
 		body.left = min(body.left, maxActions)
 		list, err := wire.ReadActions(body)
@@ -221,21 +221,21 @@ func (s *Store) Close() error {
 
 var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// names returns the names of the agents, in order.
-func (s *Store) names() []string { return slices.Sorted(maps.Keys(s.agents)) }
+// agentNames returns the names of the agents, in order.
+func (s *Store) agentNames() []string { return slices.Sorted(maps.Keys(s.agents)) }
 
-// id returns how every call names a session of an agent.
-func (s *Store) id(a *agent, session string) string {
+// sessionID returns how every call names a session of an agent.
+func (s *Store) sessionID(a *agent, session string) string {
 	if len(s.agents) == 1 {
 		return session
 	}
 	return session + "/" + a.name
 }
 
-// locate returns the agent of a session, and the session's id in the process. The
+// locateAgent returns the agent of a session, and the session's id in the process. The
 // error is model.ErrNoSession. An agent's name has no slash in it, so there is
 // one way to read an id.
-func (s *Store) locate(id string) (*agent, string, error) {
+func (s *Store) locateAgent(id string) (*agent, string, error) {
 	if len(s.agents) == 1 {
 		for _, a := range s.agents {
 			return a, id, nil
@@ -245,5 +245,5 @@ func (s *Store) locate(id string) (*agent, string, error) {
 	if a := s.agents[id[i+1:]]; i >= 0 && a != nil {
 		return a, id[:i], nil
 	}
-	return nil, "", fmt.Errorf("the process has the agents %s, and a session is named SESSION/AGENT: %w", nameAgents(s.names()), model.ErrNoSession)
+	return nil, "", fmt.Errorf("the process has the agents %s, and a session is named SESSION/AGENT: %w", nameAgents(s.agentNames()), model.ErrNoSession)
 }

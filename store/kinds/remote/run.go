@@ -47,14 +47,14 @@ func (s *Store) planRun(ctx context.Context, c model.Change) (model.Plan, error)
 		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
 	ref, input := c.Ref, c.Input
-	a, _, err := s.locate(ref.Session)
+	a, _, err := s.locateAgent(ref.Session)
 	if err != nil {
 		return model.Plan{}, err
 	}
 	if !a.runs {
 		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: fmt.Sprintf("the process has no action that runs agent %.40q", a.name)}
 	}
-	headers, err := s.headers(ctx, ref.Session)
+	headers, err := s.readHeaders(ctx, ref.Session)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -103,7 +103,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	if err != nil {
 		return receipt, fmt.Errorf("reflection: run session %.80q from #%d: %w", plan.Session, plan.Target.Index, err)
 	}
-	if headers, err := s.headers(ctx, plan.Session); err == nil {
+	if headers, err := s.readHeaders(ctx, plan.Session); err == nil {
 		for i := range headers {
 			if headers[i].ID == out.Snapshot {
 				receipt.Head.Index = headers[i].Index

@@ -21,24 +21,24 @@ const pollInterval = 500 * time.Millisecond
 // list.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
-	for _, name := range s.names() {
+	for _, name := range s.agentNames() {
 		if !s.agents[name].hasAction(wire.ListSessions) {
 			return nil, fmt.Errorf("reflection: watch: agent %.80q: %w", name, ErrNoList)
 		}
 	}
-	last, err := s.sessions(ctx)
+	last, err := s.listSessions(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reflection: watch: %w", err)
 	}
 	changed := make(chan struct{}, 1)
 	go func() {
 		defer close(changed)
-		s.poll(ctx, last, changed)
+		s.pollSessions(ctx, last, changed)
 	}()
 	return changed, nil
 }
 
-func (s *Store) poll(ctx context.Context, last []model.SessionInfo, changed chan<- struct{}) {
+func (s *Store) pollSessions(ctx context.Context, last []model.SessionInfo, changed chan<- struct{}) {
 	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
 	failing := false
@@ -48,7 +48,7 @@ func (s *Store) poll(ctx context.Context, last []model.SessionInfo, changed chan
 			return
 		case <-tick.C:
 		}
-		now, err := s.sessions(ctx)
+		now, err := s.listSessions(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -78,7 +78,7 @@ func sameInfo(a, b model.SessionInfo) bool {
 // cannot tell what is new.
 func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
 	var cursor wire.Cursor
-	err := s.follow(ctx, wire.GetCursor, session, store.Cursor{}, func(dec *json.Decoder) error { return dec.Decode(&cursor) })
+	err := s.followChanges(ctx, wire.GetCursor, session, store.Cursor{}, func(dec *json.Decoder) error { return dec.Decode(&cursor) })
 	if err != nil {
 		return store.Cursor{}, fmt.Errorf("reflection: look how far session %.80q reaches: %w", session, err)
 	}
@@ -88,12 +88,12 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 // Growth implements [store.Features].Growth. The errors are as those of Cursor.
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
 	var sent wire.Growth
-	err := s.follow(ctx, wire.GetGrowth, session, since, func(dec *json.Decoder) (err error) {
+	err := s.followChanges(ctx, wire.GetGrowth, session, since, func(dec *json.Decoder) (err error) {
 		sent, err = wire.ReadGrowth(dec, s.listReader())
 		return err
 	})
 	if err == nil {
-		err = adopt(sent.Headers, session)
+		err = adoptHeaders(sent.Headers, session)
 	}
 	if err != nil {
 		return store.Growth{}, fmt.Errorf("reflection: look what is new in session %.80q: %w", session, err)
@@ -105,9 +105,9 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 	return growth, nil
 }
 
-// follow runs one of the two actions, and has its answer read.
-func (s *Store) follow(ctx context.Context, action, session string, since store.Cursor, read func(*json.Decoder) error) error {
-	a, inside, err := s.locate(session)
+// followChanges runs one of the two actions, and has its answer read.
+func (s *Store) followChanges(ctx context.Context, action, session string, since store.Cursor, read func(*json.Decoder) error) error {
+	a, inside, err := s.locateAgent(session)
 	if err != nil {
 		return err
 	}
@@ -115,5 +115,5 @@ func (s *Store) follow(ctx context.Context, action, session string, since store.
 		return ErrNoGrowth
 	}
 	in := wire.Input{SessionID: &inside, Visit: since.Visit, Rewrites: since.Rewrites}
-	return noSession(s.run(ctx, a, action, in, read))
+	return noSession(s.runAction(ctx, a, action, in, read))
 }

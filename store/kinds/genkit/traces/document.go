@@ -121,15 +121,15 @@ func (d *document) failure(i int) string {
 	message := d.text(d.tape.Find(d.spans[i].node, "status"), "message")
 	switch d.attr(i, attrState) {
 	case "error":
-		return bounded(cmp.Or(message, "failed"), maxError)
+		return cutText(cmp.Or(message, "failed"), maxError)
 	case "success":
 		return ""
 	}
-	return bounded(message, maxError)
+	return cutText(message, maxError)
 }
 
-// interrupted reports whether a tool that failed did so to ask a person.
-func (d *document) interrupted(i int) bool {
+// isInterrupt reports whether a tool that failed did so to ask a person.
+func (d *document) isInterrupt(i int) bool {
 	if d.tape.Find(d.spans[i].attrs, attrInterrupt) >= 0 {
 		return true // JavaScript, with what it asks
 	}
@@ -164,8 +164,8 @@ func (d *document) walk(from int, visit func(int) (deeper bool)) {
 	}
 }
 
-// bounded cuts a text of the trace to a number of bytes.
-func bounded(text string, most int) string {
+// cutText cuts a text of the trace to a number of bytes.
+func cutText(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

@@ -82,7 +82,7 @@ func (t *Turn) StepFacts(i int) []model.Fact {
 	for k := range s.Tools {
 		r := &s.Tools[k]
 		text := r.Name + " → " + r.outcome()
-		if took := lasted(r.Start, r.End); took != "" {
+		if took := formatDuration(r.Start, r.End); took != "" {
 			text += ", " + took
 		}
 		f.Add("tool", text)
@@ -122,8 +122,8 @@ func (f *facts) took(label, key string, from, to time.Time) {
 	}
 }
 
-// lasted returns the time between two moments; "" where one is not known.
-func lasted(from, to time.Time) string {
+// formatDuration returns the time between two moments; "" where one is not known.
+func formatDuration(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return ""
 	}

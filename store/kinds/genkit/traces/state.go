@@ -103,11 +103,11 @@ func (d *document) stepState(rounds []round, k int, session, trace string) ([]by
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	messages := given
-	if rest := d.continued(rounds[k+1:], given, answer); rest != nil {
+	if rest := d.continuedMessages(rounds[k+1:], given, answer); rest != nil {
 		messages = append(messages, rest...)
 	} else if answer != nil {
 		messages = append(messages, answer)
-		if told := d.told(r.tools, answer); told != nil {
+		if told := d.toolMessage(r.tools, answer); told != nil {
 			messages = append(messages, told)
 		}
 	}
@@ -125,7 +125,7 @@ func (d *document) stepState(rounds []round, k int, session, trace string) ([]by
 		sep = ","
 	}
 	b.WriteString(`],"sessionId":`)
-	b.Write(quoted(session))
+	b.Write(quoteJSON(session))
 	b.WriteString(`,"trace":`)
 	d.appendTrace(&b, r, prompt, trace)
 	b.WriteByte('}')
@@ -136,7 +136,7 @@ func (d *document) stepState(rounds []round, k int, session, trace string) ([]by
 // times are as the trace has them, in milliseconds since 1970.
 func (d *document) appendTrace(b *bytes.Buffer, r round, prompt [][]byte, trace string) {
 	b.WriteString(`{"traceId":`)
-	b.Write(quoted(trace))
+	b.Write(quoteJSON(trace))
 	d.appendSpan(b, ',', r.model)
 	b.WriteString(`,"tools":[`)
 	for i, tool := range r.tools {
@@ -160,9 +160,9 @@ func (d *document) appendSpan(b *bytes.Buffer, before byte, i int) {
 	s := &d.spans[i]
 	b.WriteByte(before)
 	b.WriteString(`"spanId":`)
-	b.Write(quoted(s.id))
+	b.Write(quoteJSON(s.id))
 	b.WriteString(`,"name":`)
-	b.Write(quoted(s.name))
+	b.Write(quoteJSON(s.name))
 	for _, key := range []string{"startTime", "endTime"} {
 		if n := d.tape.Find(s.node, key); n >= 0 && jsontape.Valid(d.tape.Raw(n)) {
 			b.WriteString(`,"` + key + `":`)
@@ -171,16 +171,16 @@ func (d *document) appendSpan(b *bytes.Buffer, before byte, i int) {
 	}
 	if why := d.failure(i); why != "" {
 		key := "error"
-		if s.tool() && d.interrupted(i) {
+		if s.tool() && d.isInterrupt(i) {
 			key = "interrupted"
 		}
 		b.WriteString(`,"` + key + `":`)
-		b.Write(quoted(why))
+		b.Write(quoteJSON(why))
 	}
 }
 
-// quoted returns a text as JSON, with <, > and & as they are.
-func quoted(text string) []byte {
+// quoteJSON returns a text as JSON, with <, > and & as they are.
+func quoteJSON(text string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -228,9 +228,9 @@ func (d *document) answer(model int) ([]byte, error) {
 // has the calls of all between.
 const maxLater = 16
 
-// continued returns the messages that the next call of the conversation was given after the messages of
+// continuedMessages returns the messages that the next call of the conversation was given after the messages of
 // this one: its answer and the tools' results. It is nil where no later call goes on from here.
-func (d *document) continued(later []round, given [][]byte, answer []byte) [][]byte {
+func (d *document) continuedMessages(later []round, given [][]byte, answer []byte) [][]byte {
 	n := len(given)
 	for _, r := range later[:min(len(later), maxLater)] {
 		next, err := d.given(r.model)
@@ -268,9 +268,9 @@ func equal(a, b []byte) bool {
 // maxSame bounds the runs of one tool that are looked at for one request.
 const maxSame = 100
 
-// told makes the message of the tools from what they gave themselves, in the
+// toolMessage makes the message of the tools from what they gave themselves, in the
 // order of the requests; nil if none gave anything.
-func (d *document) told(tools []int, answer []byte) []byte {
+func (d *document) toolMessage(tools []int, answer []byte) []byte {
 	runs := make(map[string][]int) // those that answered no request yet, by name
 	for _, tool := range tools {
 		name := d.spans[tool].name

@@ -77,7 +77,7 @@ func (t *Traces) Remember(m *files.Memory) { t.memory = m }
 
 // Turns returns the turns of one session in the order in which they started, the
 // agents of a project taken together. A folder that cannot be listed is an
-// error, a file that cannot be read is not: see [Traces.Skipped].
+// error, a file that cannot be read is not: see [Traces.CountSkipped].
 func (t *Traces) Turns(ctx context.Context, session string) ([]Turn, error) {
 	if session == "" {
 		return nil, nil
@@ -95,7 +95,7 @@ func (t *Traces) turns(ctx context.Context, session string) ([]Turn, error) {
 	}
 	var turns []Turn
 	for _, text := range notes {
-		turns = append(turns, noted(text, session)...)
+		turns = append(turns, parseNote(text, session)...)
 	}
 	slices.SortStableFunc(turns, func(a, b Turn) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.Span, b.Span))
@@ -103,8 +103,8 @@ func (t *Traces) turns(ctx context.Context, session string) ([]Turn, error) {
 	return turns, nil
 }
 
-// Skipped counts the files that the last look at the folder skipped.
-func (t *Traces) Skipped() Skipped {
+// CountSkipped counts the files that the last look at the folder skipped.
+func (t *Traces) CountSkipped() Skipped {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.skipped
@@ -189,7 +189,7 @@ func (t *Traces) readAll(ctx context.Context, list []unread) ([][]byte, error) {
 		return made, nil
 	}
 	idle := t.idle(ctx)
-	defer tree.Ahead(t.tree, t.wanted(list), func(string) bool { return true })()
+	defer tree.Ahead(t.tree, t.wantedNames(list), func(string) bool { return true })()
 	work := make(chan int)
 	var wg sync.WaitGroup
 	for range min(readers, len(list)) {
@@ -213,8 +213,8 @@ func (t *Traces) readAll(ctx context.Context, list []unread) ([][]byte, error) {
 	return made, ctx.Err()
 }
 
-// wanted returns the names of the files that are read, in the tree.
-func (t *Traces) wanted(list []unread) iter.Seq[string] {
+// wantedNames returns the names of the files that are read, in the tree.
+func (t *Traces) wantedNames(list []unread) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range list {
 			if list[i].at.Size <= maxSize && !yield(path.Join(t.folder(), list[i].name)) {
@@ -300,7 +300,7 @@ func (t *Traces) idle(ctx context.Context) map[string]bool {
 			continue
 		}
 		for line := range bytes.Lines(data) {
-			if id, kind := indexed(line); slices.Contains(idleTypes, kind) {
+			if id, kind := parseIndexLine(line); slices.Contains(idleTypes, kind) {
 				idle[id] = true
 			}
 		}
@@ -309,8 +309,8 @@ func (t *Traces) idle(ctx context.Context) map[string]bool {
 	return idle
 }
 
-// indexed returns the id and the type that a line of the index tells.
-func indexed(line []byte) (id, kind string) {
+// parseIndexLine returns the id and the type that a line of the index tells.
+func parseIndexLine(line []byte) (id, kind string) {
 	for m, err := range jsontape.Members(line) {
 		if err != nil {
 			return "", "" // a line that is not whole

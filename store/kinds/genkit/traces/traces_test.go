@@ -86,7 +86,7 @@ func TestTraces_ofRealProjects(t *testing.T) {
 					fmt.Fprintf(&b, "    %s\n", state)
 				}
 			}
-			if skipped := tr.Skipped(); skipped != (Skipped{}) {
+			if skipped := tr.CountSkipped(); skipped != (Skipped{}) {
 				t.Errorf("passed over: %+v", skipped)
 			}
 			golden.RequireEqual(t, []byte(b.String()))
@@ -367,7 +367,7 @@ func TestTraces_passesOverWhatIsNone(t *testing.T) {
 		if turns := all(t, tr); len(turns) != 1 {
 			t.Errorf("%d turns", len(turns))
 		}
-		got := tr.Skipped()
+		got := tr.CountSkipped()
 		if got.Torn != 2 || got.Foreign != 4 || got.Unread != 4 || got.Err == nil || !strings.HasPrefix(got.Name, "traces/0") {
 			t.Errorf("passed over: %+v", got)
 		}
@@ -442,7 +442,7 @@ func TestTraces_readsNoMoreThanItMust(t *testing.T) {
 		t.Fatal(err)
 	}
 	look("after a trace went", 1)
-	if got := tr.Skipped(); got != (Skipped{}) {
+	if got := tr.CountSkipped(); got != (Skipped{}) {
 		t.Errorf("passed over: %+v", got)
 	}
 }
@@ -456,12 +456,12 @@ func TestTraces_cannotBeReadForAMoment(t *testing.T) {
 	tr := open(t, f.dir)
 	read := tr.read
 	tr.read = func(string, []byte) ([]byte, error) { return nil, syscall.EMFILE }
-	if got := all(t, tr); len(got) != 0 || tr.Skipped().Unread != 1 {
-		t.Errorf("%d turns, passed over %+v", len(got), tr.Skipped())
+	if got := all(t, tr); len(got) != 0 || tr.CountSkipped().Unread != 1 {
+		t.Errorf("%d turns, passed over %+v", len(got), tr.CountSkipped())
 	}
 	tr.read = read
-	if got := all(t, tr); len(got) != 1 || tr.Skipped().Unread != 0 {
-		t.Errorf("later %d turns, passed over %+v", len(got), tr.Skipped())
+	if got := all(t, tr); len(got) != 1 || tr.CountSkipped().Unread != 0 {
+		t.Errorf("later %d turns, passed over %+v", len(got), tr.CountSkipped())
 	}
 }
 
@@ -511,8 +511,8 @@ func TestTraces_Remember(t *testing.T) {
 		if names := read(); (len(names) == 0) != (i == 1) {
 			t.Errorf("program %d read %v", i, names)
 		}
-		if i == 1 && !reflect.DeepEqual(got, want) || tr.Skipped().Torn != 1 {
-			t.Errorf("program %d has %+v, not %+v, passed over %+v", i, got, want, tr.Skipped())
+		if i == 1 && !reflect.DeepEqual(got, want) || tr.CountSkipped().Torn != 1 {
+			t.Errorf("program %d has %+v, not %+v, passed over %+v", i, got, want, tr.CountSkipped())
 		}
 		want = got
 	}
@@ -652,7 +652,7 @@ func FuzzTrace(f *testing.F) {
 			return
 		}
 		turns := d.turns(ended)
-		if again := noted(note(turns), ""); len(again) != len(turns) {
+		if again := parseNote(note(turns), ""); len(again) != len(turns) {
 			t.Fatalf("%d turns come back as %d", len(turns), len(again))
 		}
 		for _, turn := range turns {
@@ -684,7 +684,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte(`{"id":"a","type":"b"`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		id, kind := indexed(line)
+		id, kind := parseIndexLine(line)
 		var want struct{ ID, Type string }
 		if !jsontape.Valid(line) || json.Unmarshal(line, &want) != nil || bytes.ContainsAny(line, `\`) {
 			return

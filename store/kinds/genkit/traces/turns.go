@@ -36,7 +36,7 @@ func (d *document) turns(trace string) []Turn {
 			if !validID(d.spans[i].id) {
 				continue
 			}
-			t := d.turn(i, Turn{Trace: trace, Session: session, Agent: bounded(d.spans[agent].name, maxName), RunEnd: d.spans[agent].end})
+			t := d.turn(i, Turn{Trace: trace, Session: session, Agent: cutText(d.spans[agent].name, maxName), RunEnd: d.spans[agent].end})
 			calls += 1 + len(t.Calls)
 			for k := range t.Steps {
 				calls += 1 + len(t.Steps[k].Tools)
@@ -47,10 +47,10 @@ func (d *document) turns(trace string) []Turn {
 			continue
 		}
 		last := &turns[len(turns)-1]
-		last.Answered = d.answered(agent)
+		last.Answered = d.answeredSnapshot(agent)
 		// Where a turn fails, Go's SDK puts its snapshot on the agent's span.
 		if failed := d.attr(agent, attrSnapshot); last.Snapshot == "" && last.Error != "" && validID(failed) {
-			last.Snapshot = bounded(failed, maxID)
+			last.Snapshot = cutText(failed, maxID)
 		}
 	}
 	return turns
@@ -74,9 +74,9 @@ func (d *document) turnsOf(agent int) []int {
 // turn takes one turn apart; t holds the data of its agent's span.
 func (d *document) turn(i int, t Turn) Turn {
 	s := &d.spans[i]
-	t.Span, t.Start, t.End, t.Error = bounded(s.id, maxID), s.start, s.end, d.failure(i)
+	t.Span, t.Start, t.End, t.Error = cutText(s.id, maxID), s.start, s.end, d.failure(i)
 	if id := d.attr(i, attrSnapshot); validID(id) {
-		t.Snapshot = bounded(id, maxID)
+		t.Snapshot = cutText(id, maxID)
 	}
 	rounds := d.rounds(i)
 	for k, r := range rounds {
@@ -100,8 +100,8 @@ func (d *document) turn(i int, t Turn) Turn {
 // run tells of a tool's run.
 func (d *document) run(i int) Run {
 	s := &d.spans[i]
-	r := Run{Span: bounded(s.id, maxID), Name: bounded(s.name, maxName), Start: s.start, End: s.end, Error: d.failure(i)}
-	if r.Error != "" && d.interrupted(i) {
+	r := Run{Span: cutText(s.id, maxID), Name: cutText(s.name, maxName), Start: s.start, End: s.end, Error: d.failure(i)}
+	if r.Error != "" && d.isInterrupt(i) {
 		r.Error, r.Interrupted = "", true
 	}
 	return r
@@ -111,14 +111,14 @@ func (d *document) run(i int) Run {
 // is passed over.
 func (d *document) call(i int) Call {
 	s := &d.spans[i]
-	c := Call{Span: bounded(s.id, maxID), Model: bounded(s.name, maxName), Start: s.start, End: s.end, Error: d.failure(i)}
+	c := Call{Span: cutText(s.id, maxID), Model: cutText(s.name, maxName), Start: s.start, End: s.end, Error: d.failure(i)}
 	for m, err := range jsontape.Members([]byte(d.attr(i, attrOutput))) {
 		if err != nil {
 			break
 		}
 		switch string(m.Key) {
 		case `"finishReason"`:
-			c.Finish = bounded(jsontape.Unquote(m.Value), maxName)
+			c.Finish = cutText(jsontape.Unquote(m.Value), maxName)
 		case `"latencyMs"`:
 			if ms, err := strconv.ParseFloat(string(m.Value), 64); err == nil && ms > 0 && ms < 1e12 {
 				c.Latency = time.Duration(ms * float64(time.Millisecond))
@@ -147,8 +147,8 @@ func tokens(usage []byte) (in, out int64) {
 	return in, out
 }
 
-// answered returns the snapshot that an agent's answer names.
-func (d *document) answered(agent int) string {
+// answeredSnapshot returns the snapshot that an agent's answer names.
+func (d *document) answeredSnapshot(agent int) string {
 	for m, err := range jsontape.Members([]byte(d.attr(agent, attrOutput))) {
 		if err != nil {
 			break
@@ -177,8 +177,8 @@ func note(turns []Turn) []byte {
 	return text
 }
 
-// noted returns the turns of a note, those of one session or, for "", all.
-func noted(text []byte, session string) []Turn {
+// parseNote returns the turns of a note, those of one session or, for "", all.
+func parseNote(text []byte, session string) []Turn {
 	if len(text) == 0 {
 		return nil
 	}

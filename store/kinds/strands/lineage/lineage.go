@@ -121,18 +121,18 @@ type match struct {
 func (t *Tree) Add(messages []Print, removed int) Link {
 	t.steps = mostSteps
 	m := t.longestBeginning(messages)
-	if further, ok := t.overlap(messages, m.shared); ok {
+	if further, ok := t.findOverlap(messages, m.shared); ok {
 		m = further
 	}
 	link := Link{Parent: -1, Shared: m.shared}
-	guess := t.guess(removed)
+	guess := t.guessParent(removed)
 	switch {
 	case m.shared == 0 && guess >= 0:
 		link.Parent, link.How, m = guess, Guess, match{window: -1}
 	case m.window >= 0:
 		link.Parent, link.How = t.windows[m.window].latest, m.how
 	}
-	at := t.settle(messages, m)
+	at := t.settleWindow(messages, m)
 	if removed >= 0 {
 		t.counted = append(t.counted, counted{t.n, removed + t.windows[at].body})
 	}
@@ -156,7 +156,7 @@ func (t *Tree) longestBeginning(messages []Print) match {
 	}
 	t.hash, t.found = t.hash[:same], t.found[:same]
 	for _, print := range messages[same:] {
-		hash = t.grow(hash, print)
+		hash = t.growHash(hash, print)
 		t.hash, t.found = append(t.hash, hash), append(t.found, t.lookUp(hash))
 	}
 	for i := len(t.found) - 1; i >= 0; i-- {
@@ -167,8 +167,8 @@ func (t *Tree) longestBeginning(messages []Print) match {
 	return match{window: t.lookUp(t.seed), how: Beginning}
 }
 
-// grow returns the hash of a list with one message more.
-func (t *Tree) grow(hash uint64, print Print) uint64 {
+// growHash returns the hash of a list with one message more.
+func (t *Tree) growHash(hash uint64, print Print) uint64 {
 	high, low := bits.Mul64(hash^uint64(print), 0x9E3779B97F4A7C15^t.seed)
 	return bits.RotateLeft64(high^low, 23) + t.seed
 }
@@ -180,13 +180,13 @@ func (t *Tree) lookUp(hash uint64) int32 {
 	return -1
 }
 
-// overlap returns the window whose last message comes latest in the list, behind its
+// findOverlap returns the window whose last message comes latest in the list, behind its
 // first beyond messages. Of several windows it prefers the fewest unexplained messages,
 // then the last that was saved.
-func (t *Tree) overlap(messages []Print, beyond int) (best match, ok bool) {
+func (t *Tree) findOverlap(messages []Print, beyond int) (best match, ok bool) {
 	for at := len(messages) - 1; at >= beyond && t.steps > 0; at-- {
 		for _, w := range t.ends[messages[at]] {
-			unexplained, fits := t.fits(&t.windows[w], messages[:at+1])
+			unexplained, fits := t.fitsWindow(&t.windows[w], messages[:at+1])
 			if unexplained > 0 && beyond > 0 && !messages[unexplained].ByID() {
 				continue // a beginning that is whole says more than words
 			}
@@ -203,10 +203,10 @@ func (t *Tree) overlap(messages []Print, beyond int) (best match, ok bool) {
 	return match{}, false
 }
 
-// fits reports whether a list that ends where the window does can be what is
+// fitsWindow reports whether a list that ends where the window does can be what is
 // left of it, and how many messages at its front are not a run of the window's
 // last ones.
-func (t *Tree) fits(w *window, list []Print) (head int, ok bool) {
+func (t *Tree) fitsWindow(w *window, list []Print) (head int, ok bool) {
 	b := backwards{tree: t, node: w.end, body: w.body, head: w.head}
 	head, rest := len(list), b // at least one message is the same
 	for head > 0 {
@@ -265,9 +265,9 @@ func (b *backwards) next() (print Print, more bool) {
 	return 0, false
 }
 
-// guess returns the last snapshot that ended before the remaining messages of this
+// guessParent returns the last snapshot that ended before the remaining messages of this
 // snapshot began, or -1.
-func (t *Tree) guess(removed int) int {
+func (t *Tree) guessParent(removed int) int {
 	if removed <= 0 {
 		return -1
 	}
@@ -279,16 +279,16 @@ func (t *Tree) guess(removed int) int {
 	return -1
 }
 
-// settle keeps what the list adds to the window that it goes on from, and returns
+// settleWindow keeps what the list adds to the window that it goes on from, and returns
 // its own window.
-func (t *Tree) settle(messages []Print, m match) int32 {
+func (t *Tree) settleWindow(messages []Print, m match) int32 {
 	hash := t.seed
 	if len(messages) > 0 {
 		hash = t.hash[len(messages)-1]
 	}
 	if at, ok := t.whole[hash]; ok {
 		t.windows[at].latest = t.n
-		t.remember(messages, at)
+		t.rememberWindow(messages, at)
 		return at
 	}
 	own := window{end: -1, latest: t.n}
@@ -307,12 +307,12 @@ func (t *Tree) settle(messages []Print, m match) int32 {
 	at := int32(len(t.windows))
 	t.windows = append(t.windows, own)
 	t.whole[hash] = at
-	t.remember(messages, at)
+	t.rememberWindow(messages, at)
 	return at
 }
 
-// remember keeps a window as the last one saved that ends as it does.
-func (t *Tree) remember(messages []Print, at int32) {
+// rememberWindow keeps a window as the last one saved that ends as it does.
+func (t *Tree) rememberWindow(messages []Print, at int32) {
 	if len(messages) == 0 {
 		return
 	}

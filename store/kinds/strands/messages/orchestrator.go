@@ -144,7 +144,7 @@ func (f recordFiles) New(m *runs.Move, as string) error {
 
 // Mend implements runs.Files.
 func (f recordFiles) Mend(m *runs.Move) error {
-	o, loaded := m.Records.Own.(*recordFile), m.Records.Loaded()
+	o, loaded := m.Records.Own.(*recordFile), m.Records.LoadedVersion()
 	r := &mender{in: m.In, place: o.place}
 	r.session(&o.folders)
 	data, goes := r.record(m.Records)
@@ -162,9 +162,9 @@ func (f recordFiles) Mend(m *runs.Move) error {
 		}
 	case data != nil:
 		m.Steps = append(m.Steps, tree.Step{Name: m.Records.File, Data: data})
-		m.Mended(f.Decode(m.Records, data))
+		m.DescribeRepair(f.Decode(m.Records, data))
 	case loaded != nil && loaded.Run != nil:
-		m.Mended(loaded.Run)
+		m.DescribeRepair(loaded.Run)
 	}
 	if r.sessionFile != nil {
 		m.Steps = append(m.Steps, tree.Step{Name: path.Join(o.session, "session.json"), Data: r.sessionFile})
@@ -182,7 +182,7 @@ func (m *mender) record(rs *runs.Records) (data []byte, goes bool) {
 		m.ask("the record of the run goes, with all results: a start begins anew")
 		return nil, true
 	}
-	v, d := rs.Loaded(), &rs.Own.(*recordFile).doc
+	v, d := rs.LoadedVersion(), &rs.Own.(*recordFile).doc
 	syntax := (*jsontape.SyntaxError)(nil)
 	switch {
 	case v == nil:
@@ -216,9 +216,9 @@ func (m *mender) record(rs *runs.Records) (data []byte, goes bool) {
 func (f recordFiles) Back(before, after *runs.Records, next engine.Next) engine.Next {
 	was, now := before.Own.(*recordFile), after.Own.(*recordFile)
 	switch {
-	case after.Loaded() == nil:
+	case after.LoadedVersion() == nil:
 		return engine.Next{Loads: goneWords(was.on, was.id)}
-	case before.Loaded() == nil:
+	case before.LoadedVersion() == nil:
 		return engine.Next{Loads: thereWords(now.id)}
 	case now.broken() && !was.broken():
 		return engine.Next{Loads: brokenAgain, Hazards: []string{brokenAgain}}

@@ -22,7 +22,7 @@ func TestAsItIs_answersWhatWaits(t *testing.T) {
 		if id, _, ok := strings.Cut(rest, `"`); !found || !ok || id == "" || strings.Count(call, "esponse: …")+strings.Count(call, `response": …`) != len(r.Summary().Waiting) {
 			t.Errorf("%s goes on by %s", name, call)
 		}
-		if string(w.Document) != string(r.source()) {
+		if string(w.Document) != string(r.sourceText()) {
 			t.Errorf("%s is changed", name)
 		}
 	}

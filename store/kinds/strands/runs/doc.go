@@ -82,7 +82,7 @@
 //
 // # Putting a record back
 //
-// [Run.rewind] gives a record that the SDK goes on with from an earlier execution,
+// [Run.planRewind] gives a record that the SDK goes on with from an earlier execution,
 // [Run.Mend] one on which it starts. Both take bytes and give bytes: what they do not
 // have to change stays as it was written.
 //

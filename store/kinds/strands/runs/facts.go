@@ -16,10 +16,10 @@ func (r *Run) Facts(i int) []model.Fact {
 	f := facts{r: r}
 	s := &r.steps[i]
 	if !s.start {
-		f.node(i, s)
+		f.addNode(i, s)
 	}
 	if i == len(r.steps)-1 {
-		f.run()
+		f.addRun()
 	}
 	return f.Facts
 }
@@ -33,9 +33,9 @@ type facts struct {
 	model.Facts
 }
 
-func (f *facts) node(i int, s *step) {
+func (f *facts) addNode(i int, s *step) {
 	r := f.r
-	f.Add("node", shorten(s.node, maxText))
+	f.Add("node", shortenText(s.node, maxText))
 	if s.of > 1 {
 		f.Add("run", fmt.Sprintf("%d of %d", s.nth, s.of))
 	}
@@ -45,7 +45,7 @@ func (f *facts) node(i int, s *step) {
 		f.Add("status", s.outcome.String())
 	}
 	if s.result >= 0 {
-		f.result(s.result)
+		f.addResult(s.result)
 	}
 	for k, n := range s.asks {
 		if k == mostAsked {
@@ -55,24 +55,24 @@ func (f *facts) node(i int, s *step) {
 		f.Add("waits for", r.showInterrupt(n))
 	}
 	if s.nth == s.of {
-		f.shared(s.node)
+		f.addShared(s.node)
 	}
 	f.handOffs(i)
 }
 
-// result adds the facts in a NodeResult of either SDK.
-func (f *facts) result(n jsontape.Node) {
+// addResult adds the facts in a NodeResult of either SDK.
+func (f *facts) addResult(n jsontape.Node) {
 	r, t := f.r, f.r.tape
 	inner := t.Find(n, "result")
-	switch r.text(t.Find(inner, "type")) {
+	switch r.textOf(t.Find(inner, "type")) {
 	case "exception":
-		f.Add("error", r.brief(t.Find(inner, "message"), maxText))
+		f.Add("error", r.briefValue(t.Find(inner, "message"), maxText))
 	case "multiagent_result":
 		f.Add("nested run", r.nestedNodes(n))
 	}
-	f.Add("error", r.brief(t.Find(n, "error"), maxText))
-	f.Add("stop reason", r.brief(t.Find(inner, "stop_reason"), maxName))
-	if at, c, err := r.checkpoint(n); at >= 0 {
+	f.Add("error", r.briefValue(t.Find(n, "error"), maxText))
+	f.Add("stop reason", r.briefValue(t.Find(inner, "stop_reason"), maxName))
+	if at, c, err := r.readCheckpoint(n); at >= 0 {
 		f.Add("checkpoint", showCheckpoint(c, err))
 	}
 	f.Facts = append(f.Facts, slices.Concat(
@@ -89,25 +89,25 @@ func (r *Run) nestedNodes(result jsontape.Node) string {
 	var names []string
 	r.walkPython(result, func(n jsontape.Node, name string) {
 		if n != result {
-			names = append(names, strings.TrimSpace(shorten(name, maxName)+" "+r.word(r.tape.Find(n, "status"))))
+			names = append(names, strings.TrimSpace(shortenText(name, maxName)+" "+r.statusWord(r.tape.Find(n, "status"))))
 		}
 	})
 	return conversation.List(names, func(name string) string { return name })
 }
 
-// shared adds the current values of a Swarm's node in the shared context.
-func (f *facts) shared(node string) {
+// addShared adds the current values of a Swarm's node in the shared context.
+func (f *facts) addShared(node string) {
 	t := f.r.tape
 	own := t.Find(t.Find(t.Find(f.r.root, "context"), "shared_context"), node)
 	if t.Kind(own) != jsontape.Object {
 		return
 	}
 	var keys []jsontape.Node
-	for n := range f.r.children(own) {
+	for n := range f.r.childrenOf(own) {
 		keys = append(keys, n)
 	}
 	f.Add("shared", conversation.List(keys, func(n jsontape.Node) string {
-		return shorten(t.Key(n), maxName) + " = " + f.r.brief(n, maxName)
+		return shortenText(t.Key(n), maxName) + " = " + f.r.briefValue(n, maxName)
 	}))
 }
 
@@ -119,26 +119,26 @@ func (f *facts) handOffs(i int) {
 		return
 	}
 	if i > 0 {
-		f.Add("handed over by", shorten(r.steps[i-1].node, maxName))
+		f.Add("handed over by", shortenText(r.steps[i-1].node, maxName))
 	}
 	if to, message := r.handOff(r.steps[i].result); to != "" {
-		f.Add("handed over to", shorten(to, maxName))
+		f.Add("handed over to", shortenText(to, maxName))
 		f.Add("hand-off message", message)
 	} else if i+1 < len(r.steps) {
-		f.Add("handed over to", shorten(r.steps[i+1].node, maxName))
+		f.Add("handed over to", shortenText(r.steps[i+1].node, maxName))
 	}
 }
 
-// run tells of the run as a whole, as it stands now.
-func (f *facts) run() {
+// addRun tells of the run as a whole, as it stands now.
+func (f *facts) addRun() {
 	r, t, s := f.r, f.r.tape, f.r.summary
-	f.Add(s.Kind.String(), shorten(s.ID, maxText))
+	f.Add(s.Kind.String(), shortenText(s.ID, maxText))
 	f.Add("run status", s.Status)
 	f.Add("task", s.Task)
 	f.Add("next", r.next)
 	context := t.Find(r.root, "context")
-	f.Add("pending hand-off", r.brief(t.Find(context, "handoff_node"), maxName))
-	f.Add("hand-off message", r.brief(t.Find(context, "handoff_message"), maxText))
+	f.Add("pending hand-off", r.briefValue(t.Find(context, "handoff_node"), maxName))
+	f.Add("hand-off message", r.briefValue(t.Find(context, "handoff_message"), maxText))
 	f.Facts = append(f.Facts, slices.Concat(
 		Millis("run took", "runDurationMs", t, t.Find(r.root, "execution_time")),
 		Usage("run tokens", "runTokens", t, t.Find(r.root, "accumulated_usage")),
@@ -179,7 +179,7 @@ func Usage(label, group string, t *jsontape.Tape, n jsontape.Node) []model.Fact 
 // an answer is given.
 func (r *Run) showInterrupt(n jsontape.Node) string {
 	text := r.sayInterrupts([]jsontape.Node{n})
-	if id := r.brief(r.tape.Find(n, "id"), maxText); id != "" {
+	if id := r.briefValue(r.tape.Find(n, "id"), maxText); id != "" {
 		text += " (" + id + ")"
 	}
 	return text

@@ -34,8 +34,8 @@ const (
 // record.
 const mostPlaced = 20
 
-// fault notes a fault at a node of the tape.
-func (r *Run) fault(code string, n jsontape.Node, meaning string, v sdk.Verdict) {
+// addFault notes a fault at a node of the tape.
+func (r *Run) addFault(code string, n jsontape.Node, meaning string, v sdk.Verdict) {
 	path := r.place.Pointer
 	if r.placed[code]++; n >= 0 && r.placed[code] <= mostPlaced {
 		path += r.tape.Pointer(n)

@@ -54,17 +54,17 @@ func (f Format) Read(ctx context.Context, in engine.In, at engine.Place) (*engin
 	if err != nil {
 		return nil, err
 	}
-	rs.Versions = append(f.replaced(in.Writes.ForSession(at.Session), rs), rs.Versions...)
-	return rs.log(at), nil
+	rs.Versions = append(f.replacedVersions(in.Writes.ForSession(at.Session), rs), rs.Versions...)
+	return rs.buildLog(at), nil
 }
 
 // mostReplaced bounds the versions of one record that the journal has and that are looked
 // at, the newest.
 const mostReplaced = 64
 
-// replaced returns the versions of a record that the journal has, but those that an undo
+// replacedVersions returns the versions of a record that the journal has, but those that an undo
 // took away: Hindcast itself had written them. What cannot be read is left out.
-func (f Format) replaced(told *engine.Told, rs *Records) (list []Version) {
+func (f Format) replacedVersions(told *engine.Told, rs *Records) (list []Version) {
 	var of []*engine.Aside
 	for _, a := range told.ListAside() {
 		if a.Name == rs.File && a.How != engine.Undone {
@@ -100,7 +100,7 @@ func (f Format) Move(_ context.Context, in engine.In, before *engine.Log, c mode
 	case model.OpRepair:
 		return m.Move, f.Mend(m)
 	}
-	if err := m.aim(c); err != nil {
+	if err := m.findRecord(c); err != nil {
 		return nil, err
 	}
 	if c.Op == model.OpFork {
@@ -109,8 +109,8 @@ func (f Format) Move(_ context.Context, in engine.In, before *engine.Log, c mode
 	return m.Move, f.Put(m)
 }
 
-// aim works out the record that stands at a row.
-func (m *Move) aim(c model.Change) (err error) {
+// findRecord works out the record that stands at a row.
+func (m *Move) findRecord(c model.Change) (err error) {
 	if m.From, m.At, err = m.Records.Row(c.Ref.ID); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (m *Move) aim(c model.Change) (err error) {
 	m.Target = run.Headers()[m.At].Point()
 	if m.At == run.Len()-1 {
 		m.Made = run.asItIs()
-	} else if m.Made, err = run.rewind(m.At, m.older()); err != nil {
+	} else if m.Made, err = run.planRewind(m.At, m.olderVersions()); err != nil {
 		unsupported := (*model.UnsupportedError)(nil)
 		if errors.As(err, &unsupported) {
 			err = &model.UnsupportedError{Op: c.Op, Reason: unsupported.Reason}
@@ -135,20 +135,20 @@ func (m *Move) Stands() (why error, stands bool) {
 	if !m.From.Loaded || m.At != m.From.Run.Len()-1 {
 		return nil, false
 	}
-	return m.From.Run.refuse(m.At), true
+	return m.From.Run.refusalError(m.At), true
 }
 
 // Step returns the step that gives the file that the SDK loads the record: the very content
 // that the journal has, where it is as it once was.
 func (m *Move) Step() tree.Step {
-	if a := m.From.Aside; a != nil && bytes.Equal(m.From.Run.source(), m.Made.Document) {
+	if a := m.From.Aside; a != nil && bytes.Equal(m.From.Run.sourceText(), m.Made.Document) {
 		return tree.Step{Name: m.Records.File, Version: a.Version}
 	}
 	return tree.Step{Name: m.Records.File, Data: m.Made.Document}
 }
 
-// Mended describes the effect of a repair: the mended record is that of run.
-func (m *Move) Mended(run *Run) {
+// DescribeRepair describes the effect of a repair: the mended record is that of run.
+func (m *Move) DescribeRepair(run *Run) {
 	list := run.Headers()
 	m.Target = list[len(list)-1].Point()
 	m.Made = run.asItIs()
@@ -159,7 +159,7 @@ func (m *Move) Mended(run *Run) {
 func (m *Move) Guard() {
 	rs := m.Records
 	m.Uses[rs.File] = ""
-	if v := rs.Loaded(); v != nil {
+	if v := rs.LoadedVersion(); v != nil {
 		m.Uses[rs.File] = fmt.Sprintf("%x", sha256.Sum256(v.Data))
 	}
 }
@@ -172,7 +172,7 @@ func (f Format) Next(_ context.Context, before, after *engine.Log, m *engine.Mov
 	}
 	now := after.Own.(*Records)
 	var next engine.Next
-	if v := now.Loaded(); v != nil && v.Run != nil {
+	if v := now.LoadedVersion(); v != nil && v.Run != nil {
 		made := v.Run.asItIs()
 		next = engine.Next{Loads: made.Loads, Calls: made.Resume, Hazards: made.Asks}
 	}

@@ -25,26 +25,26 @@ func (r *Run) Headers() []model.Header {
 	for i := range r.steps {
 		s, h := &r.steps[i], &headers[i]
 		h.ID, h.SessionID, h.Index, h.Size = s.id, r.place.Session, i, s.size
-		h.Event, h.EventName = model.SnapshotEventNamed, s.event()
-		h.CreatedAt, h.Title, h.Marks = s.created, r.title(s), s.marks()
-		h.Position = r.position(s)
+		h.Event, h.EventName = model.SnapshotEventNamed, s.rowEvent()
+		h.CreatedAt, h.Title, h.Marks = s.created, r.titleLine(s), s.rowMarks()
+		h.Position = r.checkpointPosition(s)
 		if i > 0 {
 			h.ParentID = headers[i-1].ID
-			if !r.follows() {
+			if !r.isFollowing() {
 				h.Marks |= model.MarkInferred
 			}
 		}
 	}
 	head := &headers[len(headers)-1]
 	head.Head = true
-	head.Title += r.afterwards()
+	head.Title += r.nextWords()
 	if head.CreatedAt.IsZero() {
 		head.CreatedAt = r.place.Updated
 	}
 	return headers
 }
 
-func (s *step) event() string {
+func (s *step) rowEvent() string {
 	switch {
 	case s.start:
 		return EventStart
@@ -58,7 +58,7 @@ func (s *step) event() string {
 	return EventNode
 }
 
-func (s *step) marks() (m model.Marks) {
+func (s *step) rowMarks() (m model.Marks) {
 	if s.outcome == outcomeFailed {
 		m |= model.MarkError
 	}
@@ -71,23 +71,23 @@ func (s *step) marks() (m model.Marks) {
 	return m
 }
 
-// follows reports whether the record itself says that snapshot i comes after the
+// isFollowing reports whether the record itself says that snapshot i comes after the
 // one before: in a Swarm, where one node runs at a time.
-func (r *Run) follows() bool { return r.summary.Kind == Swarm }
+func (r *Run) isFollowing() bool { return r.summary.Kind == Swarm }
 
-// title returns one line, the node first: "researcher: Paris has 2 million people",
+// titleLine returns one line, the node first: "researcher: Paris has 2 million people",
 // "writer failed: the model is overloaded". That a node completed is not said.
-func (r *Run) title(s *step) string {
+func (r *Run) titleLine(s *step) string {
 	switch {
 	case s.start:
 		if r.summary.Task == "" {
 			return "nothing ran yet"
 		}
-		return shorten("nothing ran yet: "+r.summary.Task, conversation.MaxTitle)
+		return shortenText("nothing ran yet: "+r.summary.Task, conversation.MaxTitle)
 	case s.damaged && s.node == "":
 		return "cannot be read"
 	}
-	line := shorten(s.node, maxName)
+	line := shortenText(s.node, maxName)
 	switch {
 	case s.replaced:
 		return line + ": the result was replaced by a later run"
@@ -102,23 +102,23 @@ func (r *Run) title(s *step) string {
 	} else if s.result < 0 && s.outcome != outcomeInterrupted {
 		line += ": no result is stored"
 	}
-	return shorten(line, conversation.MaxTitle)
+	return shortenText(line, conversation.MaxTitle)
 }
 
-// afterwards names the next nodes, for the end of the head's title.
-func (r *Run) afterwards() string {
+// nextWords names the next nodes, for the end of the head's title.
+func (r *Run) nextWords() string {
 	if r.workOut {
 		return "; next: for the graph to work out"
 	}
 	if len(r.summary.Next) == 0 {
 		return ""
 	}
-	return "; next: " + conversation.List(r.summary.Next, func(name string) string { return shorten(name, maxName) })
+	return "; next: " + conversation.List(r.summary.Next, func(name string) string { return shortenText(name, maxName) })
 }
 
-// position returns where an agent stopped that was told to stop at checkpoints.
-func (r *Run) position(s *step) string {
-	c, _, err := r.checkpoint(s.result)
+// checkpointPosition returns where an agent stopped that was told to stop at checkpoints.
+func (r *Run) checkpointPosition(s *step) string {
+	c, _, err := r.readCheckpoint(s.result)
 	if c < 0 || err != nil {
 		return ""
 	}
@@ -126,9 +126,9 @@ func (r *Run) position(s *step) string {
 	return cp.Boundary()
 }
 
-// checkpoint returns the checkpoint in a NodeResult of Python, and the SDK's reading of
+// readCheckpoint returns the checkpoint in a NodeResult of Python, and the SDK's reading of
 // it. The node is None if the member is missing, null or empty.
-func (r *Run) checkpoint(result jsontape.Node) (jsontape.Node, model.Checkpoint, error) {
+func (r *Run) readCheckpoint(result jsontape.Node) (jsontape.Node, model.Checkpoint, error) {
 	n := r.tape.Find(r.tape.Find(result, "result"), "checkpoint")
 	if k := r.tape.Kind(n); k == jsontape.Invalid || k == jsontape.Null || k == jsontape.Object && r.tape.Count(n) == 0 {
 		return jsontape.None, model.Checkpoint{}, nil
@@ -142,5 +142,5 @@ func showCheckpoint(c model.Checkpoint, err error) string {
 	if err != nil {
 		return "refused: " + err.Error()
 	}
-	return fmt.Sprintf("%s, cycle %d", shorten(strings.TrimSpace(c.Position), maxName), c.CycleIndex)
+	return fmt.Sprintf("%s, cycle %d", shortenText(strings.TrimSpace(c.Position), maxName), c.CycleIndex)
 }

@@ -16,9 +16,9 @@ import (
 // pythonStatuses are the values of the SDK's Status.
 var pythonStatuses = []string{"pending", "dispatched", "executing", "completed", "failed", "interrupted"}
 
-// inspect finds what the Python SDK refuses in a record, and what a start on it loses. It follows
+// inspectRecord finds what the Python SDK refuses in a record, and what a start on it loses. It follows
 // deserialize_state of graph.py and swarm.py.
-func (p *pythonRecord) inspect() {
+func (p *pythonRecord) inspectRecord() {
 	p.inspectInterruptState()
 	p.inspectStanding()
 	if p.resumes { // else the rest is not read
@@ -27,25 +27,25 @@ func (p *pythonRecord) inspect() {
 	}
 }
 
-func (p *pythonRecord) member(key string) jsontape.Node { return p.tape.Find(p.root, key) }
+func (p *pythonRecord) memberOf(key string) jsontape.Node { return p.tape.Find(p.root, key) }
 
-// refuses notes a fault on which the SDK does not start.
-func (p *pythonRecord) refuses(code string, n jsontape.Node, meaning, refusal string) {
-	p.fault(code, n, meaning, sdk.Refuses(refusal))
+// addRefusal notes a fault on which the SDK does not start.
+func (p *pythonRecord) addRefusal(code string, n jsontape.Node, meaning, refusal string) {
+	p.addFault(code, n, meaning, sdk.Refuses(refusal))
 }
 
 // inspectKind looks at whether a value that is there is of a kind.
 func (p *pythonRecord) inspectKind(n jsontape.Node, what string, want jsontape.Kind, refusal string) {
 	if k := p.tape.Kind(n); n >= 0 && k != want {
-		p.refuses(FaultShape, n, fmt.Sprintf("%s is %s, not %s", what, k, kindNames[want]), refusal)
+		p.addRefusal(FaultShape, n, fmt.Sprintf("%s is %s, not %s", what, k, kindNames[want]), refusal)
 	}
 }
 
 var kindNames = map[jsontape.Kind]string{jsontape.Object: "an object", jsontape.Array: "a list"}
 
-// falsy reports whether Python takes a value that is not there, or that is, for
+// isFalsy reports whether Python takes a value that is not there, or that is, for
 // false.
-func (r *Run) falsy(n jsontape.Node) bool {
+func (r *Run) isFalsy(n jsontape.Node) bool {
 	switch k := r.tape.Kind(n); k {
 	case jsontape.Invalid, jsontape.Null, jsontape.False:
 		return true
@@ -61,12 +61,12 @@ func (r *Run) falsy(n jsontape.Node) bool {
 
 func (p *pythonRecord) inspectInterruptState() {
 	t := p.tape
-	internal := p.member("_internal_state")
+	internal := p.memberOf("_internal_state")
 	if internal < 0 {
 		return // as before there were interrupts
 	}
 	if p.interrupts < 0 && t.Kind(internal) == jsontape.Object {
-		p.refuses(FaultMember, internal, "there is no interrupt_state", "KeyError: 'interrupt_state'")
+		p.addRefusal(FaultMember, internal, "there is no interrupt_state", "KeyError: 'interrupt_state'")
 		return
 	}
 	n := orElse(p.interrupts, internal)
@@ -75,13 +75,13 @@ func (p *pythonRecord) inspectInterruptState() {
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
 		if t.Find(p.interrupts, key) < 0 {
-			p.refuses(FaultMember, p.interrupts, "the interrupt state has no "+key, "KeyError: '"+key+"'")
+			p.addRefusal(FaultMember, p.interrupts, "the interrupt state has no "+key, "KeyError: '"+key+"'")
 		} else if key != "activated" {
 			p.inspectKind(t.Find(p.interrupts, key), key, jsontape.Object, "AttributeError or TypeError")
 		}
 	}
 	p.inspectInterrupts(t.Find(p.interrupts, "interrupts"), sdk.Refuses)
-	for own := range p.children(t.Find(p.interrupts, "context")) {
+	for own := range p.childrenOf(t.Find(p.interrupts, "context")) {
 		p.inspectInterrupts(t.Find(t.Find(own, "interrupt_state"), "interrupts"), func(refusal string) sdk.Verdict { return sdk.Loses("an answer is refused: " + refusal) })
 	}
 	if p.active {
@@ -99,15 +99,15 @@ func (p *pythonRecord) inspectAnswer() {
 	}
 	switch {
 	case p.summary.Kind == Swarm && !p.resumes:
-		p.fault(FaultInterrupt, p.interrupts, "an interrupt waits, and nothing is next", sdk.Loses("the interrupt is forgotten and the next start begins anew; an answer to it fails"))
+		p.addFault(FaultInterrupt, p.interrupts, "an interrupt waits, and nothing is next", sdk.Loses("the interrupt is forgotten and the next start begins anew; an answer to it fails"))
 	case p.summary.Kind == Swarm && t.Find(context, next) < 0:
-		p.fault(FaultInterrupt, orElse(context, p.interrupts), fmt.Sprintf("an interrupt waits, and nothing is kept of %.60q, which is next", next), sdk.Loses("any prompt but an answer is a TypeError, and an answer ends the run as failed"))
+		p.addFault(FaultInterrupt, orElse(context, p.interrupts), fmt.Sprintf("an interrupt waits, and nothing is kept of %.60q, which is next", next), sdk.Loses("any prompt but an answer is a TypeError, and an answer ends the run as failed"))
 	case p.summary.Kind == Swarm:
 	case !p.resumes || len(p.stopped) == 0:
-		p.fault(FaultInterrupt, p.interrupts, "an interrupt is active, and no node waits that could go on",
+		p.addFault(FaultInterrupt, p.interrupts, "an interrupt is active, and no node waits that could go on",
 			sdk.Loses("any prompt but an answer is a TypeError, and after an answer nothing runs and the run is called completed"))
 	case t.Find(context, "completed_nodes") < 0:
-		p.fault(FaultInterrupt, orElse(context, p.interrupts), "the context of the interrupt has no completed_nodes", sdk.Loses("any prompt but an answer is a TypeError, and an answer a KeyError: 'completed_nodes'"))
+		p.addFault(FaultInterrupt, orElse(context, p.interrupts), "the context of the interrupt has no completed_nodes", sdk.Loses("any prompt but an answer is a TypeError, and an answer a KeyError: 'completed_nodes'"))
 	}
 }
 
@@ -118,21 +118,21 @@ func (p *pythonRecord) inspectInterrupts(list jsontape.Node, verdict func(refusa
 	if k := t.Kind(list); k != jsontape.Object && k != jsontape.Array {
 		return
 	}
-	for n := range p.children(list) {
+	for n := range p.childrenOf(list) {
 		if t.Kind(n) != jsontape.Object {
-			p.fault(FaultInterrupt, n, "an interrupt is "+t.Kind(n).String()+", not an object", verdict("TypeError: Interrupt() argument after ** must be a mapping"))
+			p.addFault(FaultInterrupt, n, "an interrupt is "+t.Kind(n).String()+", not an object", verdict("TypeError: Interrupt() argument after ** must be a mapping"))
 			continue
 		}
 		for _, key := range []string{"id", "name"} {
 			if t.Find(n, key) < 0 {
-				p.fault(FaultInterrupt, n, "an interrupt has no "+key, verdict("TypeError: Interrupt.__init__() missing 1 required positional argument: '"+key+"'"))
+				p.addFault(FaultInterrupt, n, "an interrupt has no "+key, verdict("TypeError: Interrupt.__init__() missing 1 required positional argument: '"+key+"'"))
 			}
 		}
-		for m := range p.children(n) {
+		for m := range p.childrenOf(n) {
 			switch key := t.Key(m); key {
 			case "id", "name", "reason", "response":
 			default:
-				p.fault(FaultInterrupt, m, fmt.Sprintf("an interrupt has a key %.40q", key), verdict(fmt.Sprintf("TypeError: Interrupt.__init__() got an unexpected keyword argument %.40q", key)))
+				p.addFault(FaultInterrupt, m, fmt.Sprintf("an interrupt has a key %.40q", key), verdict(fmt.Sprintf("TypeError: Interrupt.__init__() got an unexpected keyword argument %.40q", key)))
 			}
 		}
 	}
@@ -140,11 +140,11 @@ func (p *pythonRecord) inspectInterrupts(list jsontape.Node, verdict func(refusa
 
 // inspectStanding looks at what the next start makes of how the run ended.
 func (p *pythonRecord) inspectStanding() {
-	status := p.member("status")
+	status := p.memberOf("status")
 	switch {
 	case p.resumes:
 		if p.inspectStatus(status, p.root, true); p.summary.Kind != Swarm && len(p.failed) > 0 {
-			p.fault(FaultFailedLeft, p.member("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", sdk.Loads("the next nodes run, and the run ends as failed even if all of them complete"))
+			p.addFault(FaultFailedLeft, p.memberOf("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", sdk.Loads("the next nodes run, and the run ends as failed even if all of them complete"))
 		}
 	case status < 0 || len(p.steps) == 0 || p.status == outcomeCompleted:
 	case p.active && p.summary.Kind != Swarm: // see inspectAnswer
@@ -153,7 +153,7 @@ func (p *pythonRecord) inspectStanding() {
 		if p.status == outcomeExecuting {
 			then = "if its writer was stopped here, " + then
 		}
-		p.fault(FaultAnew, status, fmt.Sprintf("the run is %.40s, and nothing is said to be next", p.word(status)), sdk.Says(model.Odd, then))
+		p.addFault(FaultAnew, status, fmt.Sprintf("the run is %.40s, and nothing is said to be next", p.statusWord(status)), sdk.Says(model.Odd, then))
 	}
 }
 
@@ -161,9 +161,9 @@ func (p *pythonRecord) inspectStanding() {
 func (p *pythonRecord) inspectStatus(n, holder jsontape.Node, required bool) {
 	switch {
 	case n < 0 && required:
-		p.refuses(FaultMember, holder, "there is no status", "KeyError: 'status'")
-	case n >= 0 && !slices.Contains(pythonStatuses, p.text(n)):
-		p.refuses(FaultStatus, n, fmt.Sprintf("the status is %.40q", p.brief(n, maxName)), fmt.Sprintf("ValueError: %.40q is not a valid Status", p.brief(n, maxName)))
+		p.addRefusal(FaultMember, holder, "there is no status", "KeyError: 'status'")
+	case n >= 0 && !slices.Contains(pythonStatuses, p.textOf(n)):
+		p.addRefusal(FaultStatus, n, fmt.Sprintf("the status is %.40q", p.briefValue(n, maxName)), fmt.Sprintf("ValueError: %.40q is not a valid Status", p.briefValue(n, maxName)))
 	}
 }
 
@@ -175,20 +175,20 @@ func (p *pythonRecord) inspectMembers() {
 		keys = []string{"next_nodes_to_execute", "node_history"}
 	}
 	for i, key := range keys {
-		list, refusal := p.member(key), "TypeError: it is not iterable"
+		list, refusal := p.memberOf(key), "TypeError: it is not iterable"
 		if i == 0 {
 			refusal = "TypeError or KeyError"
 		}
 		switch k := t.Kind(list); {
-		case p.falsy(list):
+		case p.isFalsy(list):
 		case i == 0 && k == jsontape.String:
-			p.fault(FaultShape, list, key+" is a string, not a list", sdk.Loads("no part of it is a node, so that a Graph runs nothing and calls the run completed, and a Swarm begins anew"))
+			p.addFault(FaultShape, list, key+" is a string, not a list", sdk.Loads("no part of it is a node, so that a Graph runs nothing and calls the run completed, and a Swarm begins anew"))
 		case k == jsontape.Number, k == jsontape.True, i == 0 && k == jsontape.Object && p.summary.Kind == Swarm:
-			p.refuses(FaultShape, list, key+" is "+k.String()+", not a list", refusal)
+			p.addRefusal(FaultShape, list, key+" is "+k.String()+", not a list", refusal)
 		case k == jsontape.Array:
-			for n := range p.children(list) {
+			for n := range p.childrenOf(list) {
 				if k := t.Kind(n); k == jsontape.Array || k == jsontape.Object {
-					p.refuses(FaultShape, n, "an "+k.String()+" stands where the name of a node should", "TypeError: unhashable type")
+					p.addRefusal(FaultShape, n, "an "+k.String()+" stands where the name of a node should", "TypeError: unhashable type")
 				}
 			}
 		}
@@ -196,19 +196,19 @@ func (p *pythonRecord) inspectMembers() {
 	totals := []string{"execution_time", "execution_count"}
 	if p.summary.Kind == Swarm {
 		totals = totals[:1]
-		if context := p.member("context"); context < 0 {
-			p.refuses(FaultMember, p.root, "there is no context", "KeyError: 'context'")
-		} else if !p.falsy(context) {
+		if context := p.memberOf("context"); context < 0 {
+			p.addRefusal(FaultMember, p.root, "there is no context", "KeyError: 'context'")
+		} else if !p.isFalsy(context) {
 			p.inspectKind(context, "the context", jsontape.Object, "AttributeError")
 		}
 	}
 	for _, key := range totals {
-		if n := p.member(key); !p.falsy(n) {
+		if n := p.memberOf(key); !p.isFalsy(n) {
 			p.inspectInt(n)
 		}
 	}
 	for _, key := range []string{"accumulated_usage", "accumulated_metrics"} {
-		if n := p.member(key); !p.falsy(n) {
+		if n := p.memberOf(key); !p.isFalsy(n) {
 			p.inspectKind(n, "a count", jsontape.Object, "AttributeError")
 		}
 	}
@@ -216,7 +216,7 @@ func (p *pythonRecord) inspectMembers() {
 
 // inspectResults looks at the results, and those inside of them.
 func (p *pythonRecord) inspectResults() {
-	if results := p.member("node_results"); !p.falsy(results) {
+	if results := p.memberOf("node_results"); !p.isFalsy(results) {
 		p.inspectKind(results, "node_results", jsontape.Object, "AttributeError")
 	}
 	for _, name := range p.names {
@@ -227,16 +227,16 @@ func (p *pythonRecord) inspectResults() {
 func (p *pythonRecord) inspectResult(n jsontape.Node) {
 	t := p.tape
 	inner := t.Find(n, "result")
-	kind := p.text(t.Find(inner, "type"))
+	kind := p.textOf(t.Find(inner, "type"))
 	switch {
 	case t.Kind(n) != jsontape.Object:
 		p.inspectKind(n, "a result", jsontape.Object, "TypeError or AttributeError")
 		return
 	case inner < 0:
-		p.refuses(FaultMember, n, "a result has no result in it", "TypeError: NodeResult.from_dict: missing 'result'")
+		p.addRefusal(FaultMember, n, "a result has no result in it", "TypeError: NodeResult.from_dict: missing 'result'")
 		return
 	case kind != "agent_result" && kind != "multiagent_result" && kind != "exception":
-		p.refuses(FaultShape, inner, fmt.Sprintf("a result is of type %.40q", kind), "TypeError: NodeResult.from_dict: unsupported result payload")
+		p.addRefusal(FaultShape, inner, fmt.Sprintf("a result is of type %.40q", kind), "TypeError: NodeResult.from_dict: unsupported result payload")
 		return
 	case kind == "agent_result":
 		p.inspectCheckpoint(n)
@@ -285,11 +285,11 @@ func (p *pythonRecord) inspectInt(n jsontape.Node) {
 		}
 		problem = "ValueError: invalid literal for int()"
 	}
-	p.refuses(FaultShape, n, fmt.Sprintf("%.40q is no whole number", p.brief(n, maxName)), problem)
+	p.addRefusal(FaultShape, n, fmt.Sprintf("%.40q is no whole number", p.briefValue(n, maxName)), problem)
 }
 
 func (p *pythonRecord) inspectCheckpoint(result jsontape.Node) {
-	n, _, err := p.checkpoint(result)
+	n, _, err := p.readCheckpoint(result)
 	if n < 0 || err == nil {
 		return
 	}
@@ -297,7 +297,7 @@ func (p *pythonRecord) inspectCheckpoint(result jsontape.Node) {
 	if errors.Is(err, model.ErrCheckpointSchema) {
 		refusal = "rejects the checkpoint's schema version (CheckpointException; ValueError in old SDKs)"
 	}
-	p.refuses(FaultCheckpoint, n, err.Error(), refusal)
+	p.addRefusal(FaultCheckpoint, n, err.Error(), refusal)
 }
 
 // orElse returns n, or other where there is no n.

@@ -11,33 +11,33 @@ import (
 // typeScriptBlocks are the keys by which contentBlockFromData knows a block.
 var typeScriptBlocks = []string{"text", "toolUse", "toolResult", "reasoning", "cachePoint", "guardContent", "audio", "image", "video", "document", "citations"}
 
-// inspect finds what the TypeScript SDK refuses in a record, and a result that lasts. It follows the loading of
+// inspectRecord finds what the TypeScript SDK refuses in a record, and a result that lasts. It follows the loading of
 // MultiAgentState in multiagent/state.js, and the choice of the next nodes in graph.js
 // and swarm.js.
-func (ts *typeScriptRecord) inspect() {
+func (ts *typeScriptRecord) inspectRecord() {
 	t := ts.tape
 	results, nodes := t.Find(ts.root, "results"), t.Find(ts.root, "nodes")
 	if ts.outline.order < 0 {
-		ts.fault(FaultMember, orElse(results, ts.root), "there is no list of results", sdk.Refuses("TypeError: data.results is not iterable"))
+		ts.addFault(FaultMember, orElse(results, ts.root), "there is no list of results", sdk.Refuses("TypeError: data.results is not iterable"))
 	}
-	for n := range ts.children(ts.outline.order) {
+	for n := range ts.childrenOf(ts.outline.order) {
 		ts.inspectResult(n)
 	}
 	if t.Kind(nodes) != jsontape.Object || t.Count(nodes) == 0 {
-		ts.fault(FaultMember, orElse(nodes, ts.root), "there are no nodes", sdk.Refuses("TypeError: the first node that runs has no state"))
+		ts.addFault(FaultMember, orElse(nodes, ts.root), "there are no nodes", sdk.Refuses("TypeError: the first node that runs has no state"))
 	}
 	for _, name := range ts.names {
 		ts.inspectNode(ts.nodes[name])
 	}
-	for n := range ts.children(ts.outline.order) {
-		if how := ts.outcome(t.Find(n, "status")); how == outcomeFailed || how == outcomeCancelled {
-			ts.fault(FaultFailedLeft, n, "a result is "+how.String()+", and the next start keeps the results",
+	for n := range ts.childrenOf(ts.outline.order) {
+		if how := ts.readOutcome(t.Find(n, "status")); how == outcomeFailed || how == outcomeCancelled {
+			ts.addFault(FaultFailedLeft, n, "a result is "+how.String()+", and the next start keeps the results",
 				sdk.Loads("every later run ends as "+strings.ToUpper(how.String())+", even if all of its nodes complete"))
 		}
 	}
 	for _, next := range ts.summary.Next {
 		if _, known := ts.nodes[next]; !known && ts.summary.Kind == Swarm {
-			ts.fault(FaultFrontier, ts.outline.order, fmt.Sprintf("the last node handed over to %.60q, which is no node", next), sdk.Loads("the next start begins at the first node, and keeps the results"))
+			ts.addFault(FaultFrontier, ts.outline.order, fmt.Sprintf("the last node handed over to %.60q, which is no node", next), sdk.Loads("the next start begins at the first node, and keeps the results"))
 		}
 	}
 }
@@ -47,14 +47,14 @@ func (ts *typeScriptRecord) inspectResult(n jsontape.Node) {
 	content := t.Find(n, "content")
 	switch {
 	case t.Kind(n) == jsontape.Null:
-		ts.fault(FaultShape, n, "a result is null", sdk.Refuses("TypeError: Cannot read properties of null"))
+		ts.addFault(FaultShape, n, "a result is null", sdk.Refuses("TypeError: Cannot read properties of null"))
 		return
 	case t.Kind(content) != jsontape.Array:
-		ts.fault(FaultMember, orElse(content, n), "a result has no list of content", sdk.Refuses("TypeError: its content cannot be mapped"))
+		ts.addFault(FaultMember, orElse(content, n), "a result has no list of content", sdk.Refuses("TypeError: its content cannot be mapped"))
 	}
-	for block := range ts.children(content) {
+	for block := range ts.childrenOf(content) {
 		if !ts.isBlock(block) {
-			ts.fault(FaultShape, block, "a block of content is of an unknown kind", sdk.Refuses("Error: Unknown ContentBlockData type"))
+			ts.addFault(FaultShape, block, "a block of content is of an unknown kind", sdk.Refuses("Error: Unknown ContentBlockData type"))
 		}
 	}
 }
@@ -71,14 +71,14 @@ func (ts *typeScriptRecord) isBlock(n jsontape.Node) bool {
 func (ts *typeScriptRecord) inspectNode(n jsontape.Node) {
 	t := ts.tape
 	if t.Kind(n) == jsontape.Null {
-		ts.fault(FaultShape, n, "the state of a node is null", sdk.Refuses("TypeError: Cannot read properties of null"))
+		ts.addFault(FaultShape, n, "the state of a node is null", sdk.Refuses("TypeError: Cannot read properties of null"))
 		return
 	}
 	results := t.Find(n, "results")
 	if t.Kind(results) != jsontape.Array {
-		ts.fault(FaultMember, orElse(results, n), "the state of a node has no list of results", sdk.Refuses("TypeError: data.results is not iterable"))
+		ts.addFault(FaultMember, orElse(results, n), "the state of a node has no list of results", sdk.Refuses("TypeError: data.results is not iterable"))
 	} else {
-		for result := range ts.children(results) {
+		for result := range ts.childrenOf(results) {
 			ts.inspectResult(result)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // if nothing is in the way. The error is a *model.UnsupportedError that names any other
 // fault in the way.
 func (r *Run) Mend() (document []byte, words []string, err error) {
-	document = r.source()
+	document = r.sourceText()
 	f, stops := r.firstFatal()
 	if !stops {
 		return document, nil, nil
@@ -22,7 +22,7 @@ func (r *Run) Mend() (document []byte, words []string, err error) {
 	if at := strings.TrimPrefix(r.tape.Pointer(max(0, n)), r.tape.Pointer(r.root)); n >= 0 && strings.HasPrefix(at, "/_internal_state") && !isTypeScript(r.tape, r.root) {
 		p := jsontape.NewPatch(r.tape)
 		p.Put(r.root, "_internal_state", []byte(`{"interrupt_state": {"interrupts": {}, "context": {}, "activated": false}}`))
-		words = []string{fmt.Sprintf("the interrupt state becomes an empty one (%s); it was %s", f.Meaning, r.brief(r.tape.Find(r.root, "_internal_state"), maxText))}
+		words = []string{fmt.Sprintf("the interrupt state becomes an empty one (%s); it was %s", f.Meaning, r.briefValue(r.tape.Find(r.root, "_internal_state"), maxText))}
 		tape, _, err := jsontape.ParseTolerant(p.Bytes())
 		if err != nil {
 			return nil, nil, fmt.Errorf("mend the record of %q: %w", r.summary.ID, err)

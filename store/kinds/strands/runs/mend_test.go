@@ -88,7 +88,7 @@ func FuzzRewind(f *testing.F) {
 		}
 		r := Decode(tape, record(tape), Place{Session: "s", File: "f.json"})
 		for i := range min(r.Len(), 8) {
-			w, err := r.rewind(i, []*Run{r})
+			w, err := r.planRewind(i, []*Run{r})
 			if err != nil {
 				continue
 			}

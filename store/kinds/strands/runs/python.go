@@ -38,7 +38,7 @@ func (r *Run) readPython() {
 	p.failed = p.set("failed_nodes")
 	p.stopped = p.set("interrupted_nodes")
 	p.interrupts = t.Find(t.Find(r.root, "_internal_state"), "interrupt_state")
-	p.resumes = !r.falsy(t.Find(r.root, "next_nodes_to_execute"))
+	p.resumes = !r.isFalsy(t.Find(r.root, "next_nodes_to_execute"))
 	p.active = t.Kind(t.Find(p.interrupts, "activated")) == jsontape.True
 	p.readResults()
 	p.readOutline()
@@ -53,7 +53,7 @@ func (r *Run) readPython() {
 	}
 	p.readWaiting()
 	p.sayNext()
-	p.inspect()
+	p.inspectRecord()
 }
 
 func (p *pythonRecord) readSummary() {
@@ -62,7 +62,7 @@ func (p *pythonRecord) readSummary() {
 		s.ID = t.Text(id)
 	}
 	execution, history := t.Find(p.root, "execution_order"), t.Find(p.root, "node_history")
-	switch kind := p.text(t.Find(p.root, "type")); {
+	switch kind := p.textOf(t.Find(p.root, "type")); {
 	case kind == "graph" || kind != "swarm" && execution >= 0:
 		s.Kind, p.order = Graph, execution
 	case kind == "swarm" || history >= 0:
@@ -70,8 +70,8 @@ func (p *pythonRecord) readSummary() {
 	default:
 		p.order = jsontape.None
 	}
-	p.status = p.outcome(t.Find(p.root, "status"))
-	s.Status = p.word(t.Find(p.root, "status"))
+	p.status = p.readOutcome(t.Find(p.root, "status"))
+	s.Status = p.statusWord(t.Find(p.root, "status"))
 	s.Task = p.sayInput(t.Find(p.root, "current_task"))
 	s.Next = p.nodeNames(t.Find(p.root, "next_nodes_to_execute"))
 	if slices.Equal(s.Next, []string{workOutName}) {
@@ -91,10 +91,10 @@ func (p *pythonRecord) set(key string) map[string]bool {
 // object it takes the keys.
 func (p *pythonRecord) nodeNames(list jsontape.Node) []string {
 	if p.tape.Kind(list) != jsontape.Object {
-		return p.texts(list)
+		return p.textsOf(list)
 	}
 	var names []string
-	for n := range p.children(list) {
+	for n := range p.childrenOf(list) {
 		names = append(names, p.tape.Key(n))
 	}
 	return names
@@ -107,7 +107,7 @@ func (p *pythonRecord) readResults() {
 	if t.Kind(results) != jsontape.Object {
 		return
 	}
-	for n := range p.children(results) {
+	for n := range p.childrenOf(results) {
 		if name := t.Key(n); !t.IsShadowed(n) {
 			p.results[name] = n
 			p.names = append(p.names, name)
@@ -123,7 +123,7 @@ func (p *pythonRecord) readOutline() {
 		p.order = jsontape.None
 	}
 	p.outline.order = p.order
-	for n := range p.children(p.root) {
+	for n := range p.childrenOf(p.root) {
 		switch key := t.Key(n); {
 		case t.IsShadowed(n):
 		case n == p.order, n == p.outline.results, key == "type", key == "id", key == "current_task":
@@ -136,7 +136,7 @@ func (p *pythonRecord) readOutline() {
 func (p *pythonRecord) readOrder() {
 	t := p.tape
 	upto := 0
-	for n := range p.children(p.order) {
+	for n := range p.childrenOf(p.order) {
 		upto++
 		if t.Kind(n) != jsontape.String {
 			continue // a fault, see inspect
@@ -151,7 +151,7 @@ func (p *pythonRecord) readOrder() {
 	}
 	for _, name := range p.names {
 		if i, ran := p.last[name]; ran && !p.isBehind(name) {
-			p.attach(&p.steps[i], name)
+			p.attachResult(&p.steps[i], name)
 			p.know(name, i)
 		}
 	}
@@ -163,19 +163,19 @@ func (p *pythonRecord) readOrder() {
 // to ask.
 func (p *pythonRecord) isBehind(name string) bool {
 	n := p.results[name]
-	switch p.outcome(p.tape.Find(n, "status")) {
+	switch p.readOutcome(p.tape.Find(n, "status")) {
 	case outcomeInterrupted:
 		return true
 	case outcomeFailed:
-		return p.summary.Kind == Swarm || p.text(p.tape.Find(p.tape.Find(n, "result"), "type")) == "exception"
+		return p.summary.Kind == Swarm || p.textOf(p.tape.Find(p.tape.Find(n, "result"), "type")) == "exception"
 	}
 	return false
 }
 
-// attach gives a snapshot the result that is stored under its node's name.
-func (p *pythonRecord) attach(s *step, name string) {
+// attachResult gives a snapshot the result that is stored under its node's name.
+func (p *pythonRecord) attachResult(s *step, name string) {
 	s.result = p.results[name]
-	s.outcome = p.outcome(p.tape.Find(s.result, "status"))
+	s.outcome = p.readOutcome(p.tape.Find(s.result, "status"))
 	s.damaged = p.tape.Kind(s.result) != jsontape.Object || p.tape.Kind(p.tape.Find(s.result, "result")) != jsontape.Object
 	s.waits = p.active && s.outcome == outcomeInterrupted
 }
@@ -197,7 +197,7 @@ func (p *pythonRecord) readBehind() {
 	add := func(name string, how outcome) {
 		s := step{node: name, upto: ordered, result: jsontape.None, outcome: how, waits: how == outcomeInterrupted && p.active}
 		if _, stored := p.results[name]; stored && (p.runs[name] == 0 || p.isBehind(name)) {
-			p.attach(&s, name)
+			p.attachResult(&s, name)
 		}
 		there[name] = true
 		behind = append(behind, s)
@@ -207,12 +207,12 @@ func (p *pythonRecord) readBehind() {
 			add(name, outcomeUnknown)
 		}
 	}
-	for _, name := range sorted(p.failed) {
+	for _, name := range sortedKeys(p.failed) {
 		if _, ran := p.last[name]; !ran && !there[name] {
 			add(name, outcomeFailed)
 		}
 	}
-	for _, name := range sorted(p.stopped) {
+	for _, name := range sortedKeys(p.stopped) {
 		if p.active && !there[name] {
 			add(name, outcomeInterrupted)
 		}
@@ -255,7 +255,7 @@ func (p *pythonRecord) asksInSwarm() (name string, ok bool) {
 	if len(p.summary.Next) > 0 {
 		return p.summary.Next[0], true
 	}
-	for n := range p.children(p.tape.Find(p.interrupts, "context")) {
+	for n := range p.childrenOf(p.tape.Find(p.interrupts, "context")) {
 		if p.tape.Find(n, "interrupt_state") >= 0 {
 			return p.tape.Key(n), true
 		}
@@ -270,13 +270,13 @@ func (p *pythonRecord) readWaiting() {
 	}
 	var all []jsontape.Node
 	byID := make(map[string]jsontape.Node)
-	for n := range p.children(p.tape.Find(p.interrupts, "interrupts")) {
+	for n := range p.childrenOf(p.tape.Find(p.interrupts, "interrupts")) {
 		all = append(all, n)
 		byID[p.tape.Key(n)] = n
 	}
-	p.wait(all)
+	p.noteWaiting(all)
 	context := make(map[string]jsontape.Node)
-	for n := range p.children(p.tape.Find(p.interrupts, "context")) {
+	for n := range p.childrenOf(p.tape.Find(p.interrupts, "context")) {
 		context[p.tape.Key(n)] = n
 	}
 	for i := range p.steps {
@@ -285,7 +285,7 @@ func (p *pythonRecord) readWaiting() {
 			continue
 		}
 		if own, ok := context[s.node]; ok {
-			for _, id := range p.texts(p.tape.Find(own, "interrupt_ids")) {
+			for _, id := range p.textsOf(p.tape.Find(own, "interrupt_ids")) {
 				if n, ok := byID[id]; ok {
 					s.asks = append(s.asks, n)
 				}
@@ -300,7 +300,7 @@ func (p *pythonRecord) readWaiting() {
 
 // sayNext describes the next start.
 func (p *pythonRecord) sayNext() {
-	next := conversation.List(p.summary.Next, func(name string) string { return shorten(name, maxName) })
+	next := conversation.List(p.summary.Next, func(name string) string { return shortenText(name, maxName) })
 	switch {
 	case p.workOut:
 		p.next = "what the edges make ready: the next start runs nothing and stores it, the one after runs it"

@@ -15,8 +15,8 @@ const (
 	maxText = 200
 )
 
-// children returns the children of a container; none of anything else.
-func (r *Run) children(n jsontape.Node) iter.Seq[jsontape.Node] {
+// childrenOf returns the children of a container; none of anything else.
+func (r *Run) childrenOf(n jsontape.Node) iter.Seq[jsontape.Node] {
 	return func(yield func(jsontape.Node) bool) {
 		if n < 0 {
 			return
@@ -27,21 +27,21 @@ func (r *Run) children(n jsontape.Node) iter.Seq[jsontape.Node] {
 	}
 }
 
-// text returns a string, "" for anything else.
-func (r *Run) text(n jsontape.Node) string {
+// textOf returns a string, "" for anything else.
+func (r *Run) textOf(n jsontape.Node) string {
 	if r.tape.Kind(n) != jsontape.String {
 		return ""
 	}
 	return r.tape.Text(n)
 }
 
-// texts returns the strings in a list.
-func (r *Run) texts(list jsontape.Node) []string {
+// textsOf returns the strings in a list.
+func (r *Run) textsOf(list jsontape.Node) []string {
 	if r.tape.Kind(list) != jsontape.Array {
 		return nil
 	}
 	var texts []string
-	for n := range r.children(list) {
+	for n := range r.childrenOf(list) {
 		if r.tape.Kind(n) == jsontape.String {
 			texts = append(texts, r.tape.Text(n))
 		}
@@ -49,24 +49,24 @@ func (r *Run) texts(list jsontape.Node) []string {
 	return texts
 }
 
-// brief returns the beginning of a value in one line: a string without its quotes, any
+// briefValue returns the beginning of a value in one line: a string without its quotes, any
 // other value as it is written, "" if it is missing or null.
-func (r *Run) brief(n jsontape.Node, limit int) string {
+func (r *Run) briefValue(n jsontape.Node, limit int) string {
 	switch r.tape.Kind(n) {
 	case jsontape.Invalid, jsontape.Null:
 		return ""
 	case jsontape.String:
-		return shorten(string(r.tape.AppendText(nil, n, limit+len("…"))), limit)
+		return shortenText(string(r.tape.AppendText(nil, n, limit+len("…"))), limit)
 	}
 	raw := r.tape.Raw(n)
 	if len(raw) > 4*limit {
-		return shorten(string(raw[:4*limit]), limit)
+		return shortenText(string(raw[:4*limit]), limit)
 	}
-	return shorten(string(jsontape.AppendCompact(nil, raw)), limit)
+	return shortenText(string(jsontape.AppendCompact(nil, raw)), limit)
 }
 
-// shorten puts a text on one line of at most limit bytes.
-func shorten(text string, limit int) string {
+// shortenText puts a text on one line of at most limit bytes.
+func shortenText(text string, limit int) string {
 	text = conversation.OneLine(text)
 	if len(text) <= limit {
 		return text
@@ -74,13 +74,13 @@ func shorten(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }
 
-// word returns a status in lower case.
-func (r *Run) word(n jsontape.Node) string { return strings.ToLower(r.brief(n, maxName)) }
+// statusWord returns a status in lower case.
+func (r *Run) statusWord(n jsontape.Node) string { return strings.ToLower(r.briefValue(n, maxName)) }
 
-func (r *Run) outcome(n jsontape.Node) outcome { return outcomes[strings.ToLower(r.text(n))] }
+func (r *Run) readOutcome(n jsontape.Node) outcome { return outcomes[strings.ToLower(r.textOf(n))] }
 
-// number returns a whole number that is not negative.
-func (r *Run) number(n jsontape.Node) (value int64, ok bool) {
+// readNumber returns a whole number that is not negative.
+func (r *Run) readNumber(n jsontape.Node) (value int64, ok bool) {
 	if r.tape.Kind(n) != jsontape.Number {
 		return 0, false
 	}
@@ -97,4 +97,4 @@ func (r *Run) number(n jsontape.Node) (value int64, ok bool) {
 	return value, true
 }
 
-func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

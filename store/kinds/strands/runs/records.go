@@ -40,16 +40,16 @@ type Version struct {
 	Own any
 }
 
-// Loaded returns the version that the SDK loads, nil if it loads no version.
-func (rs *Records) Loaded() *Version {
+// LoadedVersion returns the version that the SDK loads, nil if it loads no version.
+func (rs *Records) LoadedVersion() *Version {
 	if n := len(rs.Versions); n > 0 && rs.Versions[n-1].Loaded {
 		return &rs.Versions[n-1]
 	}
 	return nil
 }
 
-// headers returns the rows of a version by itself.
-func (v *Version) headers() []model.Header {
+// newRows returns the rows of a version by itself.
+func (v *Version) newRows() []model.Header {
 	switch {
 	case v.Run != nil:
 		return v.Run.Headers()
@@ -69,15 +69,15 @@ type row struct {
 	left []*row
 }
 
-// rows returns the rows of the loaded version, and behind the row that they follow those
+// allRows returns the rows of the loaded version, and behind the row that they follow those
 // that other versions alone have. The newest of several versions tells of a row.
-func (rs *Records) rows() (list []*row) {
-	start, loaded := &row{}, rs.Loaded()
+func (rs *Records) allRows() (list []*row) {
+	start, loaded := &row{}, rs.LoadedVersion()
 	start.follows = start
 	known := map[string]*row{}
 	var now []*row
 	if loaded != nil {
-		for _, h := range loaded.headers() {
+		for _, h := range loaded.newRows() {
 			r := &row{Header: h, of: loaded}
 			r.follows = r
 			known[h.ID], now = r, append(now, r)
@@ -90,10 +90,10 @@ func (rs *Records) rows() (list []*row) {
 		}
 		shared := 0
 		if loaded != nil && loaded.Run != nil && v.Run != nil {
-			shared = v.Run.shares(loaded.Run)
+			shared = v.Run.countShared(loaded.Run)
 		}
 		before := start
-		for k, h := range v.headers() {
+		for k, h := range v.newRows() {
 			r := known[h.ID]
 			switch {
 			case k < shared:
@@ -119,7 +119,7 @@ func (rs *Records) rows() (list []*row) {
 }
 
 // Headers returns the rows.
-func (rs *Records) Headers() []model.Header { return rs.log(engine.Place{}).Rows }
+func (rs *Records) Headers() []model.Header { return rs.buildLog(engine.Place{}).Rows }
 
 // Title returns the task, "" where the record does not tell.
 func (rs *Records) Title() string {
@@ -133,19 +133,19 @@ func (rs *Records) Title() string {
 
 // Err returns why the record that the SDK loads cannot be read and has no row either.
 func (rs *Records) Err() error {
-	if v := rs.Loaded(); v != nil && v.Run == nil && v.Row == nil {
+	if v := rs.LoadedVersion(); v != nil && v.Run == nil && v.Row == nil {
 		return v.Err
 	}
 	return nil
 }
 
-// log returns the rows for the engine.
-func (rs *Records) log(at engine.Place) *engine.Log {
+// buildLog returns the rows for the engine.
+func (rs *Records) buildLog(at engine.Place) *engine.Log {
 	log := &engine.Log{Place: at, Head: -1, Settled: true, Own: rs, Aside: map[string]*engine.Aside{}, Written: rs.Written}
 	for i := range rs.Versions {
 		log.Held += int64(len(rs.Versions[i].Data))
 	}
-	for _, r := range rs.rows() {
+	for _, r := range rs.allRows() {
 		if r.of.Loaded && r.Head {
 			log.Head = len(log.Rows)
 		}
@@ -206,8 +206,8 @@ func (rs *Records) Gaps(id string) (model.Gaps, error) {
 	return v.Run.Gaps(), nil
 }
 
-// older returns the other versions of the record that is put back.
-func (m *Move) older() (list []*Run) {
+// olderVersions returns the other versions of the record that is put back.
+func (m *Move) olderVersions() (list []*Run) {
 	for i := range m.Records.Versions {
 		if v := &m.Records.Versions[i]; v != m.From && v.Run != nil {
 			list = append(list, v.Run)

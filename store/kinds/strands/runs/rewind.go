@@ -58,12 +58,12 @@ type Rewound struct {
 	Hazards, Asks []string
 }
 
-// rewind puts the run back to snapshot i, so that it goes on with the node that came
+// planRewind puts the run back to snapshot i, so that it goes on with the node that came
 // next. older are earlier versions of the same record, in any order; they may know facts
 // that the record has lost. The error is a *model.UnsupportedError with the reason. The
 // receiver is not changed.
-func (r *Run) rewind(i int, older []*Run) (Rewound, error) {
-	if err := r.refuse(i); err != nil {
+func (r *Run) planRewind(i int, older []*Run) (Rewound, error) {
+	if err := r.refusalError(i); err != nil {
 		return Rewound{}, err
 	}
 	w := rewinder{Run: r, to: i, kept: make(map[string]int), dropped: make(map[string]bool)}
@@ -80,7 +80,7 @@ func (r *Run) rewind(i int, older []*Run) (Rewound, error) {
 	case isTypeScript(r.tape, r.root):
 		err = w.rewindTypeScript()
 	default:
-		if v := w.version(older); v != nil {
+		if v := w.olderVersion(older); v != nil {
 			w.patch = jsontape.NewPatch(v.tape)
 			w.now = v
 			w.sayKept()
@@ -92,12 +92,12 @@ func (r *Run) rewind(i int, older []*Run) (Rewound, error) {
 		return Rewound{}, err
 	}
 	w.Document = w.patch.Bytes()
-	return w.check()
+	return w.checkRewound()
 }
 
-// ended returns why a run that stands at its last snapshot cannot be gone on with
+// endReason returns why a run that stands at its last snapshot cannot be gone on with
 // from there, "" if a start goes on with it.
-func (r *Run) ended() string {
+func (r *Run) endReason() string {
 	switch {
 	case len(r.summary.Next) > 0 || r.workOut:
 		return ""
@@ -110,27 +110,27 @@ func (r *Run) ended() string {
 	return "the run has ended here and nothing is next: a start drops all results and runs the first nodes"
 }
 
-// source returns the whole text that the record was read from. It must not be written
+// sourceText returns the whole text that the record was read from. It must not be written
 // to.
-func (r *Run) source() []byte { return r.tape.Data() }
+func (r *Run) sourceText() []byte { return r.tape.Data() }
 
 // asItIs returns a Rewound that changes nothing, and describes how a start goes on with
 // the record.
 func (r *Run) asItIs() Rewound {
-	w := Rewound{Document: r.source(), Next: r.summary.Next, Loads: "the record is loaded, and what runs next is " + r.next}
+	w := Rewound{Document: r.sourceText(), Next: r.summary.Next, Loads: "the record is loaded, and what runs next is " + r.next}
 	call := r.summary.Kind.String()
 	if isTypeScript(r.tape, r.root) {
 		call += ".invoke"
 	}
-	switch ended := r.ended(); {
+	switch ended := r.endReason(); {
 	case ended != "":
 		w.Loads = ended
 		w.Asks = append(w.Asks, ended)
 		w.Resume = append(w.Resume, model.Resume{Call: call + `("…")`, Then: "begins at the first nodes"})
 	case len(r.summary.Waiting) > 0 && r.place.Unanswered:
-		w.unanswered(r)
+		w.startUnanswered(r)
 	case len(r.summary.Waiting) > 0:
-		w.Resume = append(w.Resume, model.Resume{Call: call + r.answers(), Then: "answers the waiting interrupts: " + list(r.summary.Waiting)})
+		w.Resume = append(w.Resume, model.Resume{Call: call + r.answersInput(), Then: "answers the waiting interrupts: " + joinNames(r.summary.Waiting)})
 	case r.workOut:
 		w.Resume = append(w.Resume, startTwice)
 	default:
@@ -139,10 +139,10 @@ func (r *Run) asItIs() Rewound {
 	return w
 }
 
-// unanswered describes the start of an SDK that takes no answers, such as the oldest for
+// startUnanswered describes the start of an SDK that takes no answers, such as the oldest for
 // TypeScript.
-func (w *Rewound) unanswered(r *Run) {
-	then := "runs " + list(r.summary.Waiting) + ", without an answer"
+func (w *Rewound) startUnanswered(r *Run) {
+	then := "runs " + joinNames(r.summary.Waiting) + ", without an answer"
 	if r.summary.Kind == Swarm {
 		then = "begins at the first node again; the results so far are kept"
 	}
@@ -151,8 +151,8 @@ func (w *Rewound) unanswered(r *Run) {
 	w.Asks = append(w.Asks, "what waits for an answer goes on without one, or begins anew")
 }
 
-// answers returns the input that answers the interrupts that wait.
-func (r *Run) answers() string {
+// answersInput returns the input that answers the interrupts that wait.
+func (r *Run) answersInput() string {
 	format := `{"interruptResponse": {"interruptId": %s, "response": …}}`
 	if isTypeScript(r.tape, r.root) {
 		format = `{ interruptResponse: { interruptId: %s, response: … } }`
@@ -170,10 +170,10 @@ var startTwice = model.Resume{Call: `build_graph()("…"); build_graph()("…")`
 
 const storedTask = "the stored task is taken, whatever text is passed"
 
-// shares returns how many executions two versions of a record begin with that are the
+// countShared returns how many executions two versions of a record begin with that are the
 // same: of the same node, with the same words. Another SDK that goes on with a run
 // writes the results again, with more members.
-func (r *Run) shares(other *Run) int {
+func (r *Run) countShared(other *Run) int {
 	said := func(r *Run, s *step) jsontape.Node {
 		if n := r.tape.Find(r.tape.Find(s.result, "result"), "message"); n >= 0 {
 			return n
@@ -191,28 +191,28 @@ func (r *Run) shares(other *Run) int {
 	return n
 }
 
-func unable(format string, values ...any) error {
+func unableError(format string, values ...any) error {
 	return &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf(format, values...)}
 }
 
-// refuse says why nothing can be put back to snapshot i.
-func (r *Run) refuse(i int) error {
+// refusalError says why nothing can be put back to snapshot i.
+func (r *Run) refusalError(i int) error {
 	last := len(r.steps) - 1
 	s := &r.steps[i]
 	switch {
 	case r.tape.Kind(r.root) != jsontape.Object:
-		return unable("the record of the run cannot be read")
-	case i == last && r.ended() != "":
-		return unable("%s; put it back to an execution before this one, and it goes on with what came after that", r.ended())
+		return unableError("the record of the run cannot be read")
+	case i == last && r.endReason() != "":
+		return unableError("%s; put it back to an execution before this one, and it goes on with what came after that", r.endReason())
 	case i == last:
-		return unable("the run stands there already; a start runs %s", r.next)
+		return unableError("the run stands there already; a start runs %s", r.next)
 	case s.start:
-		return unable("nothing ran there yet: to begin anew, start on a session without the record")
+		return unableError("nothing ran there yet: to begin anew, start on a session without the record")
 	case s.damaged:
-		return unable("what ran there cannot be read")
+		return unableError("what ran there cannot be read")
 	case i > 0 && s.upto == r.steps[i-1].upto:
-		return unable("%s has no place in the order of the nodes that ran: it %s, and it is unknown which nodes ran beside it; put the run back to an execution before it",
-			shorten(s.node, maxName), orWord(s.outcome.String(), "ended"))
+		return unableError("%s has no place in the order of the nodes that ran: it %s, and it is unknown which nodes ran beside it; put the run back to an execution before it",
+			shortenText(s.node, maxName), orWord(s.outcome.String(), "ended"))
 	}
 	return nil
 }
@@ -238,24 +238,24 @@ type rewinder struct {
 	now *Run
 }
 
-func (w *rewinder) warn(format string, values ...any) {
+func (w *rewinder) addWarning(format string, values ...any) {
 	w.Hazards = append(w.Hazards, fmt.Sprintf(format, values...))
 }
 
-// ask notes a reason to ask once more.
-func (w *rewinder) ask(format string, values ...any) {
+// addQuestion notes a reason to ask once more.
+func (w *rewinder) addQuestion(format string, values ...any) {
 	w.Asks = append(w.Asks, fmt.Sprintf(format, values...))
 }
 
-// list names nodes.
-func list(nodes []string) string {
-	return conversation.List(nodes, func(name string) string { return shorten(name, maxName) })
+// joinNames names nodes.
+func joinNames(nodes []string) string {
+	return conversation.List(nodes, func(name string) string { return shortenText(name, maxName) })
 }
 
-// version returns the older version that ended with the same snapshot and that a start
+// olderVersion returns the older version that ended with the same snapshot and that a start
 // goes on with; nil if there is no such version. It records the nodes that were next at
 // that time.
-func (w *rewinder) version(older []*Run) *Run {
+func (w *rewinder) olderVersion(older []*Run) *Run {
 	id := w.steps[w.to].id
 	for _, v := range older {
 		last := len(v.steps) - 1
@@ -271,11 +271,11 @@ func (w *rewinder) version(older []*Run) *Run {
 	return nil
 }
 
-// check reads the new record as an SDK would, and describes the next start.
-func (w *rewinder) check() (Rewound, error) {
+// checkRewound reads the new record as an SDK would, and describes the next start.
+func (w *rewinder) checkRewound() (Rewound, error) {
 	tape, _, err := jsontape.ParseTolerant(w.Document)
 	if err != nil {
-		return Rewound{}, unable("the record that would be written does not parse: %v", err)
+		return Rewound{}, unableError("the record that would be written does not parse: %v", err)
 	}
 	from := w.Run
 	if w.now != nil {
@@ -284,11 +284,11 @@ func (w *rewinder) check() (Rewound, error) {
 	now := Decode(tape, tape.LookupPointer(from.tape.Pointer(from.root)), w.place)
 	for _, f := range now.faults {
 		if f.Severity == model.Stops {
-			return Rewound{}, unable("the rest of the record does not load: %s: the SDK %s; repair the record first", f.Meaning, f.Verdict)
+			return Rewound{}, unableError("the rest of the record does not load: %s: the SDK %s; repair the record first", f.Meaning, f.Verdict)
 		}
 	}
 	if last := len(now.steps) - 1; last != w.to || now.steps[last].id != w.steps[w.to].id {
-		return Rewound{}, unable("the rest of the record would not be the run as it was after %s", shorten(w.steps[w.to].node, maxName))
+		return Rewound{}, unableError("the rest of the record would not be the run as it was after %s", shortenText(w.steps[w.to].node, maxName))
 	}
 	w.now = now
 	w.Next = now.summary.Next
@@ -312,17 +312,17 @@ func (w *rewinder) sayStart() {
 		names = append(names, orWord(n, "without a name"))
 	}
 	if len(names) > 0 {
-		w.ask("an interrupt that waits for an answer goes: %s; a later answer is refused", list(names))
+		w.addQuestion("an interrupt that waits for an answer goes: %s; a later answer is refused", joinNames(names))
 	}
-	w.warn("what ran since (%s) may run again, with its models and tools; what it did outside (files, messages, payments) stays done", list(again))
-	w.warn("the agents of the nodes begin their conversations anew: only their last words are stored")
+	w.addWarning("what ran since (%s) may run again, with its models and tools; what it did outside (files, messages, payments) stays done", joinNames(again))
+	w.addWarning("the agents of the nodes begin their conversations anew: only their last words are stored")
 	if isTypeScript(w.tape, w.root) {
 		w.Loads = "the record is loaded, and what runs is " + w.now.next
 		call, then := kind+`.invoke("…")`, "runs "+w.now.next+"; the nodes get the text"
 		if w.summary.Kind == Swarm {
 			then = "runs " + w.now.next + ", with the words and the context that were handed over; the text is for the first node only"
 		} else if w.summary.Task == "" {
-			w.warn("the task is not stored: pass the same text again")
+			w.addWarning("the task is not stored: pass the same text again")
 		}
 		w.Resume = append(w.Resume, model.Resume{Call: call, Then: then})
 		return
@@ -330,13 +330,13 @@ func (w *rewinder) sayStart() {
 	if w.now.workOut {
 		w.Loads = "the first start runs nothing and stores which nodes the edges make ready; the start after it runs them"
 		w.Resume = append(w.Resume, startTwice)
-		w.warn("which nodes ran side by side is not stored, so that the SDK has to say which are next: it takes two starts, and the first one ends at once")
+		w.addWarning("which nodes ran side by side is not stored, so that the SDK has to say which are next: it takes two starts, and the first one ends at once")
 		return
 	}
-	w.Loads = "the record is loaded, and what runs next is " + list(w.Next)
-	w.Resume = append(w.Resume, model.Resume{Call: kind + `("…")`, Then: "runs " + list(w.Next) + "; " + storedTask})
+	w.Loads = "the record is loaded, and what runs next is " + joinNames(w.Next)
+	w.Resume = append(w.Resume, model.Resume{Call: kind + `("…")`, Then: "runs " + joinNames(w.Next) + "; " + storedTask})
 }
 
 func (w *rewinder) sayKept() {
-	w.warn("the record is put back as it was at that moment; that version was kept")
+	w.addWarning("the record is put back as it was at that moment; that version was kept")
 }

@@ -19,7 +19,7 @@ func (w *rewinder) rewindPython() error {
 	lost := func(name string) bool { // the result is that of a run that goes
 		return w.dropped[name] && (gone(name) || w.steps[w.kept[name]].replaced)
 	}
-	w.subtract(lost)
+	w.subtractTotals(lost)
 	p.Remove(w.outline.results, func(n jsontape.Node) bool { return lost(t.Key(n)) })
 	upto := w.steps[w.to].upto
 	p.Remove(w.outline.order, func(n jsontape.Node) bool { return t.Index(n) >= upto })
@@ -33,21 +33,21 @@ func (w *rewinder) rewindPython() error {
 		return !stays
 	})
 	if len(failed) > 0 {
-		w.warn("%s failed before the position and stays so: it runs again where its edges are ready, and the run ends as failed", list(failed))
+		w.addWarning("%s failed before the position and stays so: it runs again where its edges are ready, and the run ends as failed", joinNames(failed))
 	}
 	p.Put(w.root, "status", []byte(`"executing"`))
-	w.calm()
+	w.removeInterrupts()
 	if w.summary.Kind == Swarm {
 		next := w.steps[w.to+1].node
 		p.Put(w.root, "next_nodes_to_execute", quotedList([]string{next}))
 		w.handOver(next)
 		return nil
 	}
-	next, known := w.frontier()
+	next, known := w.nextNodes()
 	p.Put(w.root, "next_nodes_to_execute", next)
 	var owed []string
 	if !known {
-		for _, name := range sorted(w.dropped) {
+		for _, name := range sortedKeys(w.dropped) {
 			if gone(name) {
 				owed = append(owed, name)
 			}
@@ -60,40 +60,40 @@ func (w *rewinder) rewindPython() error {
 // refusePython refuses a run whose record lacks facts that the rewind needs.
 func (w *rewinder) refusePython() error {
 	if w.outline.order < 0 {
-		return unable("the record does not say in which order the nodes ran")
+		return unableError("the record does not say in which order the nodes ran")
 	}
 	for name := range w.kept {
 		if name == workOutName {
-			return unable("a node is called %q", workOutName)
+			return unableError("a node is called %q", workOutName)
 		}
 	}
 	if w.summary.Kind == Swarm {
-		for _, name := range sorted(keys(w.kept)) {
+		for _, name := range sortedKeys(keysOf(w.kept)) {
 			if w.steps[w.kept[name]].replaced && w.dropped[name] {
-				w.warn("%s ran again since, so that its result of then is not stored any more; no node of a swarm is given it", shorten(name, maxName))
+				w.addWarning("%s ran again since, so that its result of then is not stored any more; no node of a swarm is given it", shortenText(name, maxName))
 			}
 		}
 		return nil
 	}
-	for _, name := range sorted(keys(w.kept)) {
+	for _, name := range sortedKeys(keysOf(w.kept)) {
 		if s := &w.steps[w.kept[name]]; s.replaced {
-			return unable("%s ran again after #%d and its result of then is not stored any more, which the nodes behind it are given; "+
-				"no older version of the record was kept. Put the run back to where no node before it runs again", shorten(name, maxName), w.to)
+			return unableError("%s ran again after #%d and its result of then is not stored any more, which the nodes behind it are given; "+
+				"no older version of the record was kept. Put the run back to where no node before it runs again", shortenText(name, maxName), w.to)
 		}
 	}
 	ordered := make(map[string]bool)
-	for _, name := range w.texts(w.outline.order) {
+	for _, name := range w.textsOf(w.outline.order) {
 		ordered[name] = true
 	}
-	for _, name := range w.texts(w.tape.Find(w.root, "completed_nodes")) {
+	for _, name := range w.textsOf(w.tape.Find(w.root, "completed_nodes")) {
 		if !ordered[name] {
-			return unable("%s has completed, and the order does not say when", shorten(name, maxName))
+			return unableError("%s has completed, and the order does not say when", shortenText(name, maxName))
 		}
 	}
 	return nil
 }
 
-func keys(m map[string]int) map[string]bool {
+func keysOf(m map[string]int) map[string]bool {
 	set := make(map[string]bool, len(m))
 	for key := range m {
 		set[key] = true
@@ -101,29 +101,29 @@ func keys(m map[string]int) map[string]bool {
 	return set
 }
 
-// frontier returns what a Graph runs next, or workOutName where that is not known.
+// nextNodes returns what a Graph runs next, or workOutName where that is not known.
 //
 // Where it is worked out, all that ran since is listed as interrupted besides: for
 // the SDK such a node still owes its result, and one that joins it with others is not
 // ready. It would not wait for an entry point that it only knows not to have
 // run. The list does nothing else while no interrupt is active, and stays.
-func (w *rewinder) frontier() (next []byte, known bool) {
+func (w *rewinder) nextNodes() (next []byte, known bool) {
 	t := w.tape
 	now := t.Find(w.root, "next_nodes_to_execute")
 	upto, ordered := w.steps[w.to].upto, t.Count(w.outline.order)
 	behind := w.to+1+ordered-upto < len(w.steps)
-	open := !w.falsy(now)
+	open := !w.isFalsy(now)
 	switch {
 	case upto == ordered && open && !w.workOut && t.Kind(now) == jsontape.Array:
 		return t.Raw(now), true
-	case ordered-upto == 1 && !behind && !open && w.summary.Status == outcomeCompleted.String() && w.falsy(t.Find(w.root, "failed_nodes")):
+	case ordered-upto == 1 && !behind && !open && w.summary.Status == outcomeCompleted.String() && w.isFalsy(t.Find(w.root, "failed_nodes")):
 		return quotedList([]string{w.steps[w.to+1].node}), true
 	}
 	return quotedList([]string{workOutName}), false
 }
 
-// calm takes the interrupts out. A node that asked before it ran asks again.
-func (w *rewinder) calm() {
+// removeInterrupts takes the interrupts out. A node that asked before it ran asks again.
+func (w *rewinder) removeInterrupts() {
 	t, p := w.tape, w.patch
 	internal := t.Find(w.root, "_internal_state")
 	state := t.Find(internal, "interrupt_state")
@@ -153,49 +153,49 @@ func (w *rewinder) handOver(next string) {
 	}
 	message, to := t.Find(context, "handoff_message"), t.Find(context, "handoff_node")
 	newest := w.steps[w.to].upto == t.Count(w.outline.order)
-	if toward := w.text(to); !newest || t.Kind(message) != jsontape.String || toward != "" && toward != next {
+	if toward := w.textOf(to); !newest || t.Kind(message) != jsontape.String || toward != "" && toward != next {
 		p.Set(message, []byte("null"))
-		w.warn("the message with which %s handed over to %s is not stored any more: %s runs without it",
-			shorten(w.steps[w.to].node, maxName), shorten(next, maxName), shorten(next, maxName))
+		w.addWarning("the message with which %s handed over to %s is not stored any more: %s runs without it",
+			shortenText(w.steps[w.to].node, maxName), shortenText(next, maxName), shortenText(next, maxName))
 	}
 	p.Set(to, []byte("null"))
 	p.Remove(t.Find(context, "shared_context"), func(n jsontape.Node) bool {
 		name := t.Key(n)
 		_, stays := w.kept[name]
 		if stays && w.dropped[name] {
-			w.warn("what %s shared stays as it is now: it ran before the position and since, and the record does not say when it shared this", shorten(name, maxName))
+			w.addWarning("what %s shared stays as it is now: it ran before the position and since, and the record does not say when it shared this", shortenText(name, maxName))
 		}
 		return !stays && w.dropped[name]
 	})
 }
 
-// subtract takes from the totals what the results that go had added. A result that
+// subtractTotals takes from the totals what the results that go had added. A result that
 // is an exception added nothing but time.
-func (w *rewinder) subtract(goes func(name string) bool) {
+func (w *rewinder) subtractTotals(goes func(name string) bool) {
 	t := w.tape
 	took := map[jsontape.Node]int64{}
 	less := func(total, part jsontape.Node) {
-		if n, ok := w.number(part); ok && total >= 0 {
+		if n, ok := w.readNumber(part); ok && total >= 0 {
 			took[total] += n
 		}
 	}
-	for n := range w.children(w.outline.results) {
+	for n := range w.childrenOf(w.outline.results) {
 		if t.IsShadowed(n) || !goes(t.Key(n)) {
 			continue
 		}
 		less(t.Find(w.root, "execution_time"), t.Find(n, "execution_time"))
-		if w.text(t.Find(t.Find(n, "result"), "type")) == "exception" {
+		if w.textOf(t.Find(t.Find(n, "result"), "type")) == "exception" {
 			continue
 		}
 		less(t.Find(w.root, "execution_count"), t.Find(n, "execution_count"))
 		for _, key := range []string{"accumulated_usage", "accumulated_metrics"} {
-			for part := range w.children(t.Find(n, key)) {
+			for part := range w.childrenOf(t.Find(n, key)) {
 				less(t.Find(t.Find(w.root, key), t.Key(part)), part)
 			}
 		}
 	}
 	for total, part := range took {
-		if n, ok := w.number(total); ok {
+		if n, ok := w.readNumber(total); ok {
 			w.patch.Set(total, strconv.AppendInt(nil, max(0, n-part), 10))
 		}
 	}

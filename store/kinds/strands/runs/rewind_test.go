@@ -77,7 +77,7 @@ func rewindAll(t *testing.T, file string) (done map[string]Rewound, refused map[
 		for _, form := range forms {
 			for i := range r.Len() {
 				at := fmt.Sprintf("%s@%d%s", name, i, form)
-				w, err := r.rewind(i, map[bool][]*Run{false: nil, true: older}[form != ""])
+				w, err := r.planRewind(i, map[bool][]*Run{false: nil, true: older}[form != ""])
 				if err == nil {
 					done[at] = w
 				} else {
@@ -291,7 +291,7 @@ func TestRewind_keepsEveryOtherByte(t *testing.T) {
 	record := bytes.Replace(lastOf(versions), []byte(`"type":`), []byte(odd+`"type":`), 1)
 	record = bytes.Replace(record, []byte(`"stop_reason"`), []byte(`"novel": 1e400, "stop_reason"`), 1)
 	r := decode(t, record)
-	w, err := r.rewind(2, nil)
+	w, err := r.planRewind(2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestRewind_isTheRecordOfThatMoment(t *testing.T) {
 		}
 		r := decode(t, lastOf(versions))
 		for i := range r.Len() - 1 {
-			w, err := r.rewind(i, nil)
+			w, err := r.planRewind(i, nil)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -386,7 +386,7 @@ func TestRewind_refuses(t *testing.T) {
 		{"a node of the name", bytes.ReplaceAll(lastOf(done), []byte(`"research"`), []byte(fmt.Sprintf("%q", workOutName))), 0, "a node is called"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := decode(t, c.record).rewind(c.to, nil)
+			_, err := decode(t, c.record).planRewind(c.to, nil)
 			var unsupported *model.UnsupportedError
 			if !errors.As(err, &unsupported) || unsupported.Op != model.OpRestore || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the error is %v", err)

@@ -19,7 +19,7 @@ func (w *rewinder) rewindTypeScript() error {
 		if s := &w.steps[i]; s.result >= 0 {
 			kept[s.node]++
 			if s.outcome == outcomeFailed || s.outcome == outcomeCancelled {
-				w.warn("%s is %s before the position: every later run ends so, even if all of its nodes complete", shorten(s.node, maxName), s.outcome)
+				w.addWarning("%s is %s before the position: every later run ends so, even if all of its nodes complete", shortenText(s.node, maxName), s.outcome)
 			}
 		}
 	}
@@ -28,34 +28,34 @@ func (w *rewinder) rewindTypeScript() error {
 	if steps := t.Find(w.root, "steps"); steps >= 0 {
 		p.Set(steps, strconv.AppendInt(nil, int64(upto), 10))
 	}
-	for n := range w.children(t.Find(w.root, "nodes")) {
+	for n := range w.childrenOf(t.Find(w.root, "nodes")) {
 		name := t.Key(n)
 		if t.IsShadowed(n) || !w.dropped[name] || t.Kind(n) != jsontape.Object {
 			continue
 		}
-		w.reset(n, kept[name])
+		w.resetNode(n, kept[name])
 	}
 	return nil
 }
 
 func (w *rewinder) refuseTypeScript() error {
 	if w.outline.order < 0 {
-		return unable("the record has no list of results")
+		return unableError("the record has no list of results")
 	}
 	if w.summary.Kind == Swarm || len(w.steps)-1-w.to == 1 {
 		return nil
 	}
-	for _, name := range sorted(w.dropped) {
+	for _, name := range sortedKeys(w.dropped) {
 		if _, before := w.kept[name]; before {
-			return unable("%s ran before #%d and again after it, and a graph runs what has not completed: it would not run those again that had. "+
-				"Put the run back to where no node before it runs again, or to the last but one", shorten(name, maxName), w.to)
+			return unableError("%s ran before #%d and again after it, and a graph runs what has not completed: it would not run those again that had. "+
+				"Put the run back to where no node before it runs again, or to the last but one", shortenText(name, maxName), w.to)
 		}
 	}
 	return nil
 }
 
-// reset makes a node one that ran so many times.
-func (w *rewinder) reset(node jsontape.Node, runs int) {
+// resetNode makes a node one that ran so many times.
+func (w *rewinder) resetNode(node jsontape.Node, runs int) {
 	t, p := w.tape, w.patch
 	p.Remove(node, func(n jsontape.Node) bool { return t.Key(n) == "interruptedSnapshot" })
 	p.Remove(t.Find(node, "results"), func(n jsontape.Node) bool { return t.Index(n) >= runs })

@@ -90,12 +90,12 @@ type Run struct {
 	placed  map[string]int // faults by code
 }
 
-// wait notes those of some interrupts that have no answer yet.
-func (r *Run) wait(interrupts []jsontape.Node) {
+// noteWaiting notes those of some interrupts that have no answer yet.
+func (r *Run) noteWaiting(interrupts []jsontape.Node) {
 	for _, n := range interrupts {
 		if k := r.tape.Kind(r.tape.Find(n, "response")); k == jsontape.Invalid || k == jsontape.Null {
-			r.summary.Waiting = append(r.summary.Waiting, r.brief(r.tape.Find(n, "name"), maxName))
-			r.waiting = append(r.waiting, string(jsontape.AppendQuoted(nil, r.text(r.tape.Find(n, "id")))))
+			r.summary.Waiting = append(r.summary.Waiting, r.briefValue(r.tape.Find(n, "name"), maxName))
+			r.waiting = append(r.waiting, string(jsontape.AppendQuoted(nil, r.textOf(r.tape.Find(n, "id")))))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func Decode(t *jsontape.Tape, n jsontape.Node, place Place) *Run {
 	if len(r.steps) == 0 {
 		r.steps = []step{{start: true, result: jsontape.None}}
 	}
-	r.identify()
+	r.identifySnapshots()
 	return r
 }
 
@@ -127,10 +127,10 @@ func Decode(t *jsontape.Tape, n jsontape.Node, place Place) *Run {
 func (r *Run) readDamaged() {
 	r.steps = []step{{result: jsontape.None, damaged: true}}
 	if r.root < 0 {
-		r.fault(FaultShape, r.root, "there is no record of a run", sdk.Says(model.Odd, "the TypeScript SDK starts anew; the Python SDK refuses to start: KeyError: 'state'"))
+		r.addFault(FaultShape, r.root, "there is no record of a run", sdk.Says(model.Odd, "the TypeScript SDK starts anew; the Python SDK refuses to start: KeyError: 'state'"))
 		return
 	}
-	r.fault(FaultShape, r.root, "the record of the run is "+r.tape.Kind(r.root).String()+", not an object", sdk.Refuses("TypeError or AttributeError"))
+	r.addFault(FaultShape, r.root, "the record of the run is "+r.tape.Kind(r.root).String()+", not an object", sdk.Refuses("TypeError or AttributeError"))
 }
 
 // Len returns the number of snapshots.

@@ -15,13 +15,13 @@ func (r *Run) sayPython(result jsontape.Node) string {
 	said := ""
 	r.walkPython(result, func(n jsontape.Node, _ string) {
 		inner := r.tape.Find(n, "result")
-		switch r.text(r.tape.Find(inner, "type")) {
+		switch r.textOf(r.tape.Find(inner, "type")) {
 		case "agent_result":
 			if line := r.sayMessages("[", r.tape.Find(inner, "message"), "]"); line != "" {
 				said = line
 			}
 		case "exception":
-			said = r.brief(r.tape.Find(inner, "message"), conversation.MaxTitle)
+			said = r.briefValue(r.tape.Find(inner, "message"), conversation.MaxTitle)
 		}
 	})
 	return said
@@ -33,7 +33,7 @@ func (r *Run) walkPython(result jsontape.Node, visit func(n jsontape.Node, name 
 	t := r.tape
 	visit(result, "")
 	// open are the containers of results that are being walked.
-	open := []jsontape.Node{r.nested(result)}
+	open := []jsontape.Node{r.nestedResult(result)}
 	for len(open) > 0 {
 		at := &open[len(open)-1]
 		if *at < 0 {
@@ -43,14 +43,14 @@ func (r *Run) walkPython(result jsontape.Node, visit func(n jsontape.Node, name 
 		n := *at
 		*at = t.Next(n)
 		visit(n, t.Key(n))
-		open = append(open, r.nested(n))
+		open = append(open, r.nestedResult(n))
 	}
 }
 
-// nested returns the first of the results inside a NodeResult, or None.
-func (r *Run) nested(result jsontape.Node) jsontape.Node {
+// nestedResult returns the first of the results inside a NodeResult, or None.
+func (r *Run) nestedResult(result jsontape.Node) jsontape.Node {
 	inner := r.tape.Find(result, "result")
-	if r.text(r.tape.Find(inner, "type")) != "multiagent_result" {
+	if r.textOf(r.tape.Find(inner, "type")) != "multiagent_result" {
 		return jsontape.None
 	}
 	if list := r.tape.Find(inner, "results"); r.tape.Kind(list) == jsontape.Object {
@@ -63,10 +63,10 @@ func (r *Run) nested(result jsontape.Node) jsontape.Node {
 // Swarm said may stand in its structured output alone.
 func (r *Run) sayTypeScript(result jsontape.Node) string {
 	t := r.tape
-	if failure := r.brief(t.Find(result, "error"), conversation.MaxTitle); failure != "" {
+	if failure := r.briefValue(t.Find(result, "error"), conversation.MaxTitle); failure != "" {
 		return failure
 	}
-	if message := r.brief(t.Find(t.Find(result, "structuredOutput"), "message"), conversation.MaxTitle); message != "" {
+	if message := r.briefValue(t.Find(t.Find(result, "structuredOutput"), "message"), conversation.MaxTitle); message != "" {
 		return message
 	}
 	return r.sayMessages(`[{"role":"assistant","content":`, t.Find(result, "content"), "}]")
@@ -76,7 +76,7 @@ func (r *Run) sayTypeScript(result jsontape.Node) string {
 func (r *Run) sayInput(n jsontape.Node) string {
 	switch r.tape.Kind(n) {
 	case jsontape.String:
-		return r.brief(n, conversation.MaxTitle)
+		return r.briefValue(n, conversation.MaxTitle)
 	case jsontape.Array:
 		if r.tape.Find(r.tape.First(n), "role") >= 0 {
 			return r.sayMessages("", n, "")
@@ -94,13 +94,13 @@ func (r *Run) sayMessages(before string, n jsontape.Node, after string) string {
 	}
 	list := append(append([]byte(before), r.tape.Raw(n)...), after...)
 	title, _ := conversation.Title(list, conversation.LastMessage)
-	return shorten(title, conversation.MaxTitle)
+	return shortenText(title, conversation.MaxTitle)
 }
 
 // sayInterrupts returns one line on what is asked.
 func (r *Run) sayInterrupts(list []jsontape.Node) string {
 	return conversation.List(list, func(n jsontape.Node) string {
-		name, reason := r.brief(r.tape.Find(n, "name"), maxName), r.brief(r.tape.Find(n, "reason"), maxName)
+		name, reason := r.briefValue(r.tape.Find(n, "name"), maxName), r.briefValue(r.tape.Find(n, "reason"), maxName)
 		if name != "" && reason != "" {
 			return name + ": " + reason
 		}

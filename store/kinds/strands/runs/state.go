@@ -60,7 +60,7 @@ func (r *Run) State(i int) []byte {
 // the newest state alone. They are the same for every snapshot.
 func (r *Run) Gaps() model.Gaps {
 	var keys []string
-	for n := range r.children(r.root) {
+	for n := range r.childrenOf(r.root) {
 		if r.tape.Kind(r.root) == jsontape.Object && !r.tape.IsShadowed(n) && !slices.Contains(r.outline.members, n) {
 			keys = append(keys, r.tape.Key(n))
 		}
@@ -99,8 +99,8 @@ func (r *Run) appendResults(dst []byte, i int) []byte {
 	return append(dst, '}')
 }
 
-// measure works out the sizes of all states in one pass over the record.
-func (r *Run) measure() {
+// measureStates works out the sizes of all states in one pass over the record.
+func (r *Run) measureStates() {
 	var buf []byte
 	compact := func(n jsontape.Node) int64 {
 		buf = jsontape.AppendCompact(buf[:0], r.tape.Raw(n))

@@ -83,8 +83,8 @@ func (o outcome) String() string {
 	return ""
 }
 
-// identify gives the snapshots their ids and sizes.
-func (r *Run) identify() {
+// identifySnapshots gives the snapshots their ids and sizes.
+func (r *Run) identifySnapshots() {
 	var compact []byte
 	for i := range r.steps {
 		s := &r.steps[i]
@@ -94,7 +94,7 @@ func (r *Run) identify() {
 		}
 		s.id = derivedID(r.summary.ID, i, s.node, compact)
 	}
-	r.measure()
+	r.measureStates()
 }
 
 // appendResult appends what of a result makes the id. The usage in a result of

@@ -32,7 +32,7 @@ type typeScriptRecord struct {
 func (r *Run) readTypeScript() {
 	ts := typeScriptRecord{Run: r, nodes: make(map[string]jsontape.Node), last: make(map[string]int), runs: make(map[string]int)}
 	t := r.tape
-	for n := range r.children(t.Find(r.root, "nodes")) {
+	for n := range r.childrenOf(t.Find(r.root, "nodes")) {
 		if t.Kind(t.Find(r.root, "nodes")) == jsontape.Object && !t.IsShadowed(n) {
 			ts.nodes[t.Key(n)] = n
 			ts.names = append(ts.names, t.Key(n))
@@ -52,12 +52,12 @@ func (r *Run) readTypeScript() {
 	ts.readNodes()
 	ts.readSummary()
 	ts.sayNext()
-	ts.inspect()
+	ts.inspectRecord()
 }
 
 func (ts *typeScriptRecord) readOutline() {
 	t := ts.tape
-	for n := range ts.children(ts.root) {
+	for n := range ts.childrenOf(ts.root) {
 		switch key := t.Key(n); {
 		case t.IsShadowed(n):
 		case key == "results" && t.Kind(n) == jsontape.Array:
@@ -69,8 +69,8 @@ func (ts *typeScriptRecord) readOutline() {
 	}
 }
 
-// add adds a snapshot of a node.
-func (ts *typeScriptRecord) add(s step) {
+// addSnapshot adds a snapshot of a node.
+func (ts *typeScriptRecord) addSnapshot(s step) {
 	ts.runs[s.node]++
 	ts.last[s.node] = len(ts.steps)
 	s.nth = ts.runs[s.node]
@@ -79,9 +79,9 @@ func (ts *typeScriptRecord) add(s step) {
 
 func (ts *typeScriptRecord) readOrder() {
 	t := ts.tape
-	for n := range ts.children(ts.outline.order) {
+	for n := range ts.childrenOf(ts.outline.order) {
 		node := t.Find(n, "nodeId")
-		ts.add(step{node: ts.text(node), result: n, outcome: ts.outcome(t.Find(n, "status")), upto: len(ts.steps) + 1, damaged: t.Kind(node) != jsontape.String})
+		ts.addSnapshot(step{node: ts.textOf(node), result: n, outcome: ts.readOutcome(t.Find(n, "status")), upto: len(ts.steps) + 1, damaged: t.Kind(node) != jsontape.String})
 	}
 }
 
@@ -99,13 +99,13 @@ func (ts *typeScriptRecord) readBehind() {
 		n := ts.nodes[name]
 		found, first, last := 0, len(behind), ts.lastResult(n)
 		if list := t.Find(n, "results"); t.Kind(list) == jsontape.Array {
-			for result := range ts.children(list) {
+			for result := range ts.childrenOf(list) {
 				if found++; found > ts.runs[name] {
-					behind = append(behind, late{step: step{node: name, result: result, outcome: ts.outcome(t.Find(result, "status"))}})
+					behind = append(behind, late{step: step{node: name, result: result, outcome: ts.readOutcome(t.Find(result, "status"))}})
 				}
 			}
 		}
-		switch how := ts.outcome(t.Find(n, "status")); how {
+		switch how := ts.readOutcome(t.Find(n, "status")); how {
 		case outcomeFailed, outcomeCancelled, outcomeInterrupted:
 			if ts.runs[name] == 0 && found == 0 {
 				behind = append(behind, late{step: step{node: name, result: jsontape.None, outcome: how}})
@@ -115,7 +115,7 @@ func (ts *typeScriptRecord) readBehind() {
 			continue
 		}
 		newest := &behind[len(behind)-1] // the runs before it ended no later
-		newest.created = ts.ended(n, last, &newest.step)
+		newest.created = ts.endTime(n, last, &newest.step)
 		for i := first; i < len(behind); i++ {
 			behind[i].upto, behind[i].ended = len(ts.steps), newest.created
 		}
@@ -130,7 +130,7 @@ func (ts *typeScriptRecord) readBehind() {
 		return -1
 	})
 	for _, s := range behind {
-		ts.add(s.step)
+		ts.addSnapshot(s.step)
 	}
 }
 
@@ -144,17 +144,17 @@ func (ts *typeScriptRecord) readNodes() {
 			continue
 		}
 		n, s := ts.nodes[name], &ts.steps[i]
-		if ts.outcome(t.Find(n, "status")) == outcomeInterrupted && s.outcome == outcomeInterrupted {
+		if ts.readOutcome(t.Find(n, "status")) == outcomeInterrupted && s.outcome == outcomeInterrupted {
 			s.waits = true
 			if list := t.Find(n, "interrupts"); t.Kind(list) == jsontape.Array {
-				for asked := range ts.children(list) {
+				for asked := range ts.childrenOf(list) {
 					s.asks = append(s.asks, asked)
 				}
 			}
 			s.said = ts.sayInterrupts(s.asks)
-			ts.wait(s.asks)
+			ts.noteWaiting(s.asks)
 		}
-		s.created = ts.ended(n, ts.lastResult(n), s)
+		s.created = ts.endTime(n, ts.lastResult(n), s)
 	}
 }
 
@@ -168,30 +168,30 @@ func (ts *typeScriptRecord) lastResult(node jsontape.Node) jsontape.Node {
 	return ts.tape.At(results, ts.tape.Count(results)-1)
 }
 
-// ended returns the end of a run whose result is the last in its node's state, the zero
+// endTime returns the end of a run whose result is the last in its node's state, the zero
 // time for any other run. At that moment the SDK computes the result's duration from the
 // node's startTime. A run that a hook cancelled is an exception: its duration is 0 and
 // its node was never started.
-func (ts *typeScriptRecord) ended(node, last jsontape.Node, s *step) time.Time {
+func (ts *typeScriptRecord) endTime(node, last jsontape.Node, s *step) time.Time {
 	t := ts.tape
 	if s.result < 0 || last < 0 || !jsontape.Equal(t, last, t, s.result) {
 		return time.Time{}
 	}
-	started, ok := ts.number(t.Find(node, "startTime"))
-	took, known := ts.number(t.Find(s.result, "duration"))
+	started, ok := ts.readNumber(t.Find(node, "startTime"))
+	took, known := ts.readNumber(t.Find(s.result, "duration"))
 	if !ok || !known || took == 0 && s.outcome == outcomeCancelled {
 		return time.Time{}
 	}
-	return milliseconds(started + took)
+	return timeOfMillis(started + took)
 }
 
 // lastMillisecond is the end of the year 9999, behind which no time can be
 // written.
 const lastMillisecond = 253402300799999
 
-// milliseconds returns the time of JavaScript's Date.now, the zero time if it is out of
+// timeOfMillis returns the time of JavaScript's Date.now, the zero time if it is out of
 // range.
-func milliseconds(ms int64) time.Time {
+func timeOfMillis(ms int64) time.Time {
 	if ms <= 0 || ms > lastMillisecond {
 		return time.Time{}
 	}
@@ -202,12 +202,12 @@ func milliseconds(ms int64) time.Time {
 // kind of orchestrator it is of, and what runs next.
 func (ts *typeScriptRecord) readSummary() {
 	t, s := ts.tape, &ts.summary
-	s.Kind = ts.kind()
-	standing := ts.standing()
+	s.Kind = ts.recogniseKind()
+	standing := ts.judgeRun()
 	s.Status = standing.String()
 	completed := false
 	for _, name := range ts.names {
-		switch how := ts.outcome(t.Find(ts.nodes[name], "status")); {
+		switch how := ts.readOutcome(t.Find(ts.nodes[name], "status")); {
 		case how == outcomeCompleted:
 			completed = true
 		case how == outcomeInterrupted, s.Kind == Graph && how != outcomePending:
@@ -229,10 +229,10 @@ func (ts *typeScriptRecord) readSummary() {
 	}
 }
 
-// standing is how the SDK judges a run by its results (MultiAgentResult), and
+// judgeRun is how the SDK judges a run by its results (MultiAgentResult), and
 // executing while a node is, or while the run's input is kept: it goes when the
 // run ends, and stays when it stops to ask.
-func (ts *typeScriptRecord) standing() outcome {
+func (ts *typeScriptRecord) judgeRun() outcome {
 	seen := make(map[outcome]bool)
 	for i := range ts.steps {
 		seen[ts.steps[i].outcome] = true
@@ -241,7 +241,7 @@ func (ts *typeScriptRecord) standing() outcome {
 		return outcomeExecuting
 	}
 	for _, name := range ts.names {
-		if ts.outcome(ts.tape.Find(ts.nodes[name], "status")) == outcomeExecuting {
+		if ts.readOutcome(ts.tape.Find(ts.nodes[name], "status")) == outcomeExecuting {
 			seen[outcomeExecuting] = true
 		}
 	}
@@ -253,9 +253,9 @@ func (ts *typeScriptRecord) standing() outcome {
 	return outcomePending
 }
 
-// kind recognises a Swarm by the structured output of its nodes: the next node, and a
+// recogniseKind recognises a Swarm by the structured output of its nodes: the next node, and a
 // message.
-func (ts *typeScriptRecord) kind() Kind {
+func (ts *typeScriptRecord) recogniseKind() Kind {
 	kind := AnyKind
 	for i := range ts.steps {
 		s := &ts.steps[i]
@@ -275,7 +275,7 @@ func (ts *typeScriptRecord) isHandOff(n jsontape.Node) bool {
 	if t.Kind(n) != jsontape.Object || t.Kind(t.Find(n, "message")) != jsontape.String {
 		return false
 	}
-	for member := range ts.children(n) {
+	for member := range ts.childrenOf(n) {
 		switch t.Key(member) {
 		case "agentId", "message", "context":
 		default:
@@ -288,18 +288,18 @@ func (ts *typeScriptRecord) isHandOff(n jsontape.Node) bool {
 // handOff returns the node that a node of a Swarm handed over to, and its message.
 func (r *Run) handOff(result jsontape.Node) (to, message string) {
 	output := r.tape.Find(result, "structuredOutput")
-	return r.text(r.tape.Find(output, "agentId")), r.brief(r.tape.Find(output, "message"), maxText)
+	return r.textOf(r.tape.Find(output, "agentId")), r.briefValue(r.tape.Find(output, "message"), maxText)
 }
 
 // sayNext describes the next start. The pending nodes that a Graph picks are unknown,
 // because its edges are not stored.
 func (ts *typeScriptRecord) sayNext() {
-	name := func(name string) string { return shorten(name, maxName) }
+	name := func(name string) string { return shortenText(name, maxName) }
 	next := conversation.List(ts.summary.Next, name)
 	var pending []string
 	completed := false
 	for _, node := range ts.names {
-		switch ts.outcome(ts.tape.Find(ts.nodes[node], "status")) {
+		switch ts.readOutcome(ts.tape.Find(ts.nodes[node], "status")) {
 		case outcomePending:
 			pending = append(pending, node)
 		case outcomeCompleted:

@@ -63,7 +63,7 @@ type capture struct {
 type messages struct {
 	prints []lineage.Print
 	shapes []shape
-	// room is where they lie, see extended, and end where they end there.
+	// room is where they lie, see extendRun, and end where they end there.
 	room *room
 	end  int
 }
@@ -114,26 +114,26 @@ type reader struct {
 // readCapture reads a file. It never fails: what is wrong is its Problem.
 func readCapture(data []byte) (capture, messages) {
 	r := reader{capture: capture{Removed: lineage.UnknownRemoved}}
-	if err := r.file(data); err != nil {
+	if err := r.readFile(data); err != nil {
 		r.Problem = err.Error()
 	}
-	r.finish()
-	r.tidy()
+	r.finishTitle()
+	r.tidyTexts()
 	return r.capture, r.list
 }
 
-// tidy makes the texts such as a note keeps: what is not UTF-8 in them becomes
+// tidyTexts makes the texts such as a note keeps: what is not UTF-8 in them becomes
 // U+FFFD, as it does in JavaScript.
-func (c *capture) tidy() {
+func (c *capture) tidyTexts() {
 	for _, text := range []*string{&c.Scope, &c.Schema, &c.Problem, &c.Manager, &c.Title, &c.Opening, &c.AppData, &c.Stash} {
 		*text = strings.ToValidUTF8(*text, "\ufffd")
 	}
 }
 
-// unread returns the capture of a file that cannot be read.
-func unread(err error) capture {
+// unreadCapture returns the capture of a file that cannot be read.
+func unreadCapture(err error) capture {
 	r := reader{capture: capture{Removed: lineage.UnknownRemoved, Problem: err.Error()}}
-	r.finish()
+	r.finishTitle()
 	return r.capture
 }
 
@@ -143,8 +143,8 @@ var (
 	errNoScope  = errors.New("the file has neither scope nor schema version")
 )
 
-// file reads the members of the snapshot.
-func (r *reader) file(data []byte) error {
+// readFile reads the members of the snapshot.
+func (r *reader) readFile(data []byte) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && first[0] != '{' {
 		return errNoObject
@@ -160,16 +160,16 @@ func (r *reader) file(data []byte) error {
 		end = m.Offset + len(m.Value)
 		switch string(m.Key) {
 		case `"scope"`:
-			r.Scope = text(m.Value, maxText)
+			r.Scope = textOf(m.Value, maxText)
 		case `"schema_version"`, `"schemaVersion"`:
-			version = spelling(m.Key)
-			r.Schema = text(m.Value, maxText)
+			version = keyDialect(m.Key)
+			r.Schema = textOf(m.Value, maxText)
 		case `"created_at"`, `"createdAt"`:
-			others = spelling(m.Key)
+			others = keyDialect(m.Key)
 			r.Created = timeOf(m.Value)
 		case `"app_data"`, `"appData"`:
-			others = spelling(m.Key)
-			r.AppData = brief(m.Value)
+			others = keyDialect(m.Key)
+			r.AppData = briefObject(m.Value)
 		case `"data"`:
 			payload = m.Value
 		}
@@ -183,20 +183,20 @@ func (r *reader) file(data []byte) error {
 	}
 	sum := sha256.Sum256(payload)
 	r.Size, r.Sum = int64(len(payload)), hex.EncodeToString(sum[:])
-	return cmp.Or(r.data(payload), closed(data, end))
+	return cmp.Or(r.readData(payload), checkClosed(data, end))
 }
 
-// spelling returns the dialect that a key of two words is spelled in.
-func spelling(key []byte) dialect {
+// keyDialect returns the dialect that a key of two words is spelled in.
+func keyDialect(key []byte) dialect {
 	if bytes.IndexByte(key, '_') >= 0 {
 		return python
 	}
 	return typeScript
 }
 
-// closed reports what is behind the last member of an object besides its
+// checkClosed reports what is behind the last member of an object besides its
 // bracket, when all its members were found.
-func closed(data []byte, end int) error {
+func checkClosed(data []byte, end int) error {
 	const space = " \t\r\n"
 	if rest := bytes.Trim(data[end:], space); string(rest) != "}" {
 		at := len(data) - len(bytes.TrimLeft(bytes.TrimLeft(data[end:], space)[1:], space))
@@ -205,8 +205,8 @@ func closed(data []byte, end int) error {
 	return nil
 }
 
-// data reads the state.
-func (r *reader) data(data []byte) error {
+// readData reads the state.
+func (r *reader) readData(data []byte) error {
 	if data[0] != '{' {
 		return errors.New("the data are no object")
 	}
@@ -216,21 +216,21 @@ func (r *reader) data(data []byte) error {
 		}
 		switch string(m.Key) {
 		case `"messages"`:
-			if err := r.messages(m.Value); err != nil {
+			if err := r.readMessages(m.Value); err != nil {
 				return err
 			}
 		case `"conversation_manager_state"`:
-			r.manager(m.Value)
+			r.readManager(m.Value)
 		case `"interrupt_state"`, `"interrupts"`:
-			r.interrupts(m.Value)
+			r.readInterrupts(m.Value)
 		case `"stash"`:
-			r.stash(m.Value)
+			r.readStash(m.Value)
 		}
 	}
 	return nil
 }
 
-func (r *reader) messages(list []byte) error {
+func (r *reader) readMessages(list []byte) error {
 	if list[0] != '[' {
 		return errors.New("the messages are no list")
 	}
@@ -238,15 +238,15 @@ func (r *reader) messages(list []byte) error {
 		if err != nil {
 			return err
 		}
-		r.message(m.Value)
+		r.readMessage(m.Value)
 		r.tail.Add(m.Value)
 	}
 	r.Opening = conversation.Opening(list)
 	return nil
 }
 
-// message reads what a message is, and what it is known by.
-func (r *reader) message(message []byte) {
+// readMessage reads what a message is, and what it is known by.
+func (r *reader) readMessage(message []byte) {
 	var role, content, id []byte
 	if message[0] == '{' {
 		for m, err := range jsontape.Members(message) {
@@ -274,20 +274,20 @@ func (r *reader) message(message []byte) {
 		}
 	}
 	r.list.shapes = append(r.list.shapes, s)
-	if known := text(id, maxText); known != "" {
+	if known := textOf(id, maxText); known != "" {
 		r.list.prints = append(r.list.prints, lineage.OfID(known))
 		return
 	}
-	said := compact(message)
+	said := compactJSON(message)
 	if content != nil {
-		said = slices.Concat(compact(role), compact(content))
+		said = slices.Concat(compactJSON(role), compactJSON(content))
 	}
 	r.list.prints = append(r.list.prints, lineage.OfContent(said))
 }
 
-// compact returns JSON without white space, and invalid JSON as it is. A value that was
+// compactJSON returns JSON without white space, and invalid JSON as it is. A value that was
 // only skipped over may be invalid.
-func compact(value []byte) []byte {
+func compactJSON(value []byte) []byte {
 	if _, _, err := jsontape.ParseTolerant(value); err != nil {
 		return value
 	}
@@ -321,36 +321,36 @@ func shapeOf(content []byte) (s shape) {
 	return s
 }
 
-// manager reads the state of the conversation manager, which Python alone has.
-func (r *reader) manager(state []byte) {
-	r.Manager = text(jsontape.FindMember(state, `"__name__"`), maxText)
+// readManager reads the state of the conversation manager, which Python alone has.
+func (r *reader) readManager(state []byte) {
+	r.Manager = textOf(jsontape.FindMember(state, `"__name__"`), maxText)
 	if n, err := strconv.Atoi(string(jsontape.FindMember(state, `"removed_message_count"`))); err == nil && n >= 0 {
 		r.Removed = n
 	}
 }
 
-// interrupts reads whether an answer is waited for. TypeScript keeps a message
+// readInterrupts reads whether an answer is waited for. TypeScript keeps a message
 // that asks for tools out of the list until they have run.
-func (r *reader) interrupts(state []byte) {
+func (r *reader) readInterrupts(state []byte) {
 	r.Interrupted = string(jsontape.FindMember(state, `"activated"`)) == "true"
 	if pending := jsontape.FindMember(state, `"pendingToolExecution"`); pending != nil {
 		r.held = jsontape.FindMember(pending, `"assistantMessageData"`)
 	}
 }
 
-func (r *reader) stash(stash []byte) {
-	r.Stash = text(jsontape.FindMember(stash, `"location"`), maxText)
+func (r *reader) readStash(stash []byte) {
+	r.Stash = textOf(jsontape.FindMember(stash, `"location"`), maxText)
 	for _, key := range []string{`"storage_type"`, `"storageType"`} {
-		if kind := text(jsontape.FindMember(stash, key), maxText); kind != "" {
+		if kind := textOf(jsontape.FindMember(stash, key), maxText); kind != "" {
 			r.Stash += ", " + kind
 		}
 	}
 }
 
-// finish works out the event and the title from the last messages.
-func (r *reader) finish() {
+// finishTitle works out the event and the title from the last messages.
+func (r *reader) finishTitle() {
 	if r.held != nil {
-		r.message(r.held)
+		r.readMessage(r.held)
 		r.list.shapes[len(r.list.shapes)-1] |= fromAssistant
 		r.tail.Add(r.held)
 	}
@@ -382,8 +382,8 @@ func (r *reader) finish() {
 	r.Title, _ = r.tail.Title(adds)
 }
 
-// text returns up to limit bytes of a string; "" for anything else.
-func text(value []byte, limit int) string {
+// textOf returns up to limit bytes of a string; "" for anything else.
+func textOf(value []byte, limit int) string {
 	if len(value) < 2 || value[0] != '"' {
 		return ""
 	}
@@ -400,12 +400,12 @@ func text(value []byte, limit int) string {
 // maxBrief bounds the objects that a text is made of, in bytes.
 const maxBrief = 64 << 10
 
-// brief returns the beginning of an object for people, "" for an empty one.
-func brief(value []byte) string {
+// briefObject returns the beginning of an object for people, "" for an empty one.
+func briefObject(value []byte) string {
 	if len(value) > maxBrief {
 		return fmt.Sprintf("%d bytes", len(value))
 	}
-	shown := compact(value)
+	shown := compactJSON(value)
 	switch {
 	case string(shown) == "{}" || string(shown) == "null":
 		return ""
@@ -418,7 +418,7 @@ func brief(value []byte) string {
 // timeOf reads a time as either SDK writes it; a time without a zone is taken as
 // UTC. It returns the zero time for anything else.
 func timeOf(value []byte) time.Time {
-	written := text(value, 64)
+	written := textOf(value, 64)
 	if at, err := time.Parse(time.RFC3339Nano, written); err == nil {
 		return at.UTC()
 	}

@@ -18,50 +18,50 @@ import (
 	"hindcast/store/sdk"
 )
 
-// faults returns the faults of a session: what the SDKs do not start on, what they load
+// findFaults returns the faults of a session: what the SDKs do not start on, what they load
 // although it cannot work, and what is odd. It reads each file whole.
-func (s *Store) faults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
+func (s *Store) findFaults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
 	p := log.Place.Own.(place)
-	return s.check(ctx, in, &p, log, math.MaxInt64)
+	return s.checkPlaces(ctx, in, &p, log, math.MaxInt64)
 }
 
 // quickBytes is how much of a session is read whole for the list of sessions.
 // A larger one is looked at more closely by Faults alone.
 const quickBytes = 32 << 20
 
-// check looks for the faults of a place. log is its session, nil where that cannot be read. It reads at most most bytes of files: the newest
+// checkPlaces looks for the faults of a place. log is its session, nil where that cannot be read. It reads at most most bytes of files: the newest
 // files first, and at least the first of them.
-func (s *Store) check(ctx context.Context, in engine.In, p *place, log *engine.Log, most int64) ([]model.Fault, error) {
+func (s *Store) checkPlaces(ctx context.Context, in engine.In, p *place, log *engine.Log, most int64) ([]model.Fault, error) {
 	c := checkup{place: p, tree: in, running: &s.running, said: make(map[string]bool)}
 	if err := s.files.Storage.Broken(); err != nil {
-		c.add(journalFault(err.Error()))
+		c.addFault(journalFault(err.Error()))
 	}
-	l, err := p.list(in.Tree)
+	l, err := p.listFiles(in.Tree)
 	if err != nil {
-		c.add(model.Fault{Code: FaultDirectory, File: p.path(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
+		c.addFault(model.Fault{Code: FaultDirectory, File: p.pathOf(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 		return c.list.All(), nil
 	}
 	if l.unlisted != nil {
-		c.add(plain(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + l.unlisted.Error()}, unstored("it cannot be read")))
+		c.addFault(plainFault(model.Fault{Code: FaultDirectory, File: p.pathOf(historyDir), Meaning: "the folder cannot be read: " + l.unlisted.Error()}, unstoredVerdict("it cannot be read")))
 	}
-	c.names(in.Tree)
+	c.checkNames(in.Tree)
 	if log == nil {
 		return c.list.All(), ctx.Err()
 	}
 	switch read := sessionIn(log).(type) {
 	case *records:
-		c.records(read)
+		c.checkRecords(read)
 	case *history:
-		err = c.snapshots(ctx, read.under(in), most, &s.checks)
+		err = c.checkSnapshots(ctx, read.withInput(in), most, &s.checks)
 	}
 	return c.list.All(), err
 }
 
-// snapshots looks at the snapshots of an agent.
-func (c *checkup) snapshots(ctx context.Context, h *history, most int64, checks *atomic.Int64) error {
-	c.dialect = h.dialect()
-	c.identifiers()
-	defer h.in.Hold(h.name(historyDir))()
+// checkSnapshots looks at the snapshots of an agent.
+func (c *checkup) checkSnapshots(ctx context.Context, h *history, most int64, checks *atomic.Int64) error {
+	c.dialect = h.startDialect()
+	c.checkIdentifiers()
+	defer h.in.Hold(h.nameOf(historyDir))()
 	for i := len(h.items) - 1; i >= 0; i-- {
 		if most <= 0 {
 			break
@@ -73,17 +73,17 @@ func (c *checkup) snapshots(ctx context.Context, h *history, most int64, checks 
 		if it.aside != nil {
 			continue // no SDK meets it
 		}
-		doc := files.ReadDocument(tree.From(h.in.Tree), h.kept(it.name), nil)
+		doc := files.ReadDocument(tree.From(h.in.Tree), h.storageName(it.name), nil)
 		checks.Add(1)
 		most -= int64(len(doc.Data))
-		c.file(it, &doc)
+		c.checkFile(it, &doc)
 	}
-	c.history(h)
+	c.checkHistory(h)
 	return nil
 }
 
-// records looks at the records of an orchestrator.
-func (c *checkup) records(rs *records) {
+// checkRecords looks at the records of an orchestrator.
+func (c *checkup) checkRecords(rs *records) {
 	for i := range slices.Backward(rs.Versions) {
 		r, lies := rs.Versions[i].Own.(*record)
 		if !lies {
@@ -91,12 +91,12 @@ func (c *checkup) records(rs *records) {
 		}
 		c.dialect = r.Dialect
 		if i == len(rs.Versions)-1 {
-			c.identifiers()
+			c.checkIdentifiers()
 		}
-		c.file(&r.item, &r.doc)
+		c.checkFile(&r.item, &r.doc)
 		if run := rs.Versions[i].Run; run != nil {
 			for _, f := range run.Faults() {
-				c.add(f)
+				c.addFault(f)
 			}
 		}
 	}
@@ -120,18 +120,20 @@ type checkup struct {
 // prompt is a system prompt and the file that has it.
 type prompt struct{ text, file string }
 
-func (c *checkup) add(f model.Fault) { c.list.Add(f) }
+func (c *checkup) addFault(f model.Fault) { c.list.Add(f) }
 
-// plain returns a fault with a verdict for all versions.
-func plain(f model.Fault, v sdk.Verdict) model.Fault { return sdk.From(sdk.First).WithVerdict(f, v) }
+// plainFault returns a fault with a verdict for all versions.
+func plainFault(f model.Fault, v sdk.Verdict) model.Fault {
+	return sdk.From(sdk.First).WithVerdict(f, v)
+}
 
-// judged returns a fault of a file with the verdict of the SDK that wrote it: on a start
+// judgeFault returns a fault of a file with the verdict of the SDK that wrote it: on a start
 // or, for an older snapshot, on a restore.
-func (c *checkup) judged(f model.Fault, it *item, v verdict, in sdk.Span) model.Fault {
+func (c *checkup) judgeFault(f model.Fault, it *item, v verdict, in sdk.Span) model.Fault {
 	word := func(v sdk.Verdict) model.Fault {
 		f := in.WithVerdict(f, v)
 		if f.Severity == model.Stops && !it.isLatest() {
-			return plain(f, unstored(v.Text()))
+			return plainFault(f, unstoredVerdict(v.Text()))
 		}
 		return f
 	}
@@ -150,9 +152,9 @@ func (c *checkup) judged(f model.Fault, it *item, v verdict, in sdk.Span) model.
 	return py
 }
 
-// dialect returns the SDK that starts on a history: the one that wrote what it
+// startDialect returns the SDK that starts on a history: the one that wrote what it
 // loads, else the newest.
-func (h *history) dialect() dialect {
+func (h *history) startDialect() dialect {
 	for i := len(h.items) - 1; i >= 0; i-- {
 		if d := h.items[i].Dialect; d != unknownDialect {
 			return d
@@ -161,8 +163,8 @@ func (h *history) dialect() dialect {
 	return unknownDialect
 }
 
-// unlisted finds the folders that look like a session and are not listed.
-func (s *Store) unlisted(_ context.Context, in engine.In) ([]model.Fault, error) {
+// findUnlisted finds the folders that look like a session and are not listed.
+func (s *Store) findUnlisted(_ context.Context, in engine.In) ([]model.Fault, error) {
 	dirs, err := s.sessionDirs(in)
 	if err != nil {
 		return nil, err
@@ -179,15 +181,15 @@ func (s *Store) unlisted(_ context.Context, in engine.In) ([]model.Fault, error)
 		}
 		s.strayScopes(in, d, &faults)
 	}
-	s.links(in, namespace, &faults)
-	s.links(in, ".", &faults)
+	s.findLinks(in, namespace, &faults)
+	s.findLinks(in, ".", &faults)
 	return faults.All(), nil
 }
 
 // strayScopes finds the entries in the folder of scopes that are not scopes.
 func (s *Store) strayScopes(in engine.In, d sessionDir, faults *store.FaultList) {
 	dir := path.Join(d.dir, scopesDir)
-	names, err := in.List(path.Join(s.way(), dir))
+	names, err := in.List(path.Join(s.wayDown(), dir))
 	if err != nil {
 		return // it is told by those who need it
 	}
@@ -198,22 +200,22 @@ func (s *Store) strayScopes(in engine.In, d sessionDir, faults *store.FaultList)
 	}
 }
 
-// links finds the links to folders that lead out of the store.
-func (s *Store) links(in engine.In, dir string, faults *store.FaultList) {
+// findLinks finds the links to folders that lead out of the store.
+func (s *Store) findLinks(in engine.In, dir string, faults *store.FaultList) {
 	if s.single != nil {
 		return
 	}
-	names, err := in.List(path.Join(s.way(), dir))
+	names, err := in.List(path.Join(s.wayDown(), dir))
 	if err != nil {
 		return // it is told by those who need it, or not there
 	}
 	for _, base := range slices.Sorted(slices.Values(names)) {
 		name := path.Join(dir, base)
-		at, err := in.Stamp(path.Join(s.way(), name))
+		at, err := in.Stamp(path.Join(s.wayDown(), name))
 		if err != nil || at.Kind != files.Link {
 			continue
 		}
-		if _, err := in.List(path.Join(s.way(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		if _, err := in.List(path.Join(s.wayDown(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			faults.Add(model.Fault{Code: FaultSymlink, File: name, Meaning: "a link that leads out of the store; it is not followed", Verdict: "loads; the SDKs follow links to folders"})
 		}
 	}

@@ -18,8 +18,8 @@ type document struct {
 	data jsontape.Node // the member of that name; -1 for none
 }
 
-// parsed reads a file's bytes.
-func parsed(file []byte) (d document) {
+// parseFile reads a file's bytes.
+func parseFile(file []byte) (d document) {
 	d.Document = files.ReadDocument(func(string, []byte) ([]byte, error) { return file, nil }, "", nil)
 	d.capture, _ = readCapture(file)
 	if d.data = jsontape.None; d.Err == nil {
@@ -45,18 +45,18 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s: %s: Strands %s; choose another snapshot", place, f.Meaning, f.Verdict)
 }
 
-// judged looks at a document as if it was snapshot_latest.json of a place. The
+// judgeLatest looks at a document as if it was snapshot_latest.json of a place. The
 // first list are the faults for which the SDK that wrote it would not start, the
 // other one everything else.
-func (m *move) judged(d *document) (fatal, others []model.Fault) {
-	return faultsOf(m.in, &m.s.running, &m.place, d, m.h.dialect())
+func (m *move) judgeLatest(d *document) (fatal, others []model.Fault) {
+	return faultsOf(m.in, &m.s.running, &m.place, d, m.h.startDialect())
 }
 
 // faultsOf is judged in any place; other is the SDK that starts there where the
 // document does not tell.
 func faultsOf(t tree.Tree, running *sdk.Running, p *place, d *document, other dialect) (fatal, others []model.Fault) {
 	c := checkup{place: p, tree: t, running: running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
-	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
+	c.checkFile(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
 	for _, f := range c.list.All() {
 		if f.Severity == model.Stops {
 			fatal = append(fatal, f)
@@ -65,42 +65,42 @@ func faultsOf(t tree.Tree, running *sdk.Running, p *place, d *document, other di
 		}
 	}
 	if d.Err == nil && d.Dialect == unknownDialect && len(fatal) == 0 {
-		fatal = append(fatal, model.Fault{Code: FaultSchema, File: p.path(latestFile), Meaning: "it is of neither SDK", Severity: model.Stops, Verdict: "refuses to start: no schema version"})
+		fatal = append(fatal, model.Fault{Code: FaultSchema, File: p.pathOf(latestFile), Meaning: "it is of neither SDK", Severity: model.Stops, Verdict: "refuses to start: no schema version"})
 	}
 	return fatal, others
 }
 
-// sound returns the document of an item, and refuses one that an SDK would not
+// soundDocument returns the document of an item, and refuses one that an SDK would not
 // start from.
-func (m *move) sound(it *item) (document, error) {
-	data, err := m.h.content(it)
+func (m *move) soundDocument(it *item) (document, error) {
+	data, err := m.h.readContent(it)
 	if err != nil {
 		return document{}, err
 	}
-	d := parsed(data)
-	if fatal, _ := m.judged(&d); len(fatal) > 0 {
-		return d, &RefusedError{m.place.file(it.name), fatal}
+	d := parseFile(data)
+	if fatal, _ := m.judgeLatest(&d); len(fatal) > 0 {
+		return d, &RefusedError{m.place.fileOf(it.name), fatal}
 	}
 	return d, nil
 }
 
-// versions returns the SDK versions that may read the target snapshot; without a target,
+// sdkVersions returns the SDK versions that may read the target snapshot; without a target,
 // the versions that may read a document.
-func (m *move) versions(d *document) sdk.Span {
+func (m *move) sdkVersions(d *document) sdk.Span {
 	if m.doc.Tape != nil {
 		d = &m.doc
 	}
-	return m.place.versions(&m.s.running, d.Dialect, d.Tape)
+	return m.place.sdkVersions(&m.s.running, d.Dialect, d.Tape)
 }
 
-// resumable returns the bytes of a document as the SDK can go on from them. They differ
+// resumableBytes returns the bytes of a document as the SDK can go on from them. They differ
 // from the document only where the SDK for TypeScript would send tool calls without their
 // results. That SDK keeps the message with the calls out of the list until the tools have
 // run, and stores it in the interrupt state. resumable does the same, and says so in
 // words, unless a version in question would drop the message with that state.
-func (d *document) resumable(in sdk.Span) (data []byte, said string) {
+func (d *document) resumableBytes(in sdk.Span) (data []byte, said string) {
 	t := d.Tape
-	at := d.stand(in)
+	at := d.readStanding(in)
 	if d.Dialect != typeScript || at.stance != atCalls || !in.AllFollow(keepsInterrupts) {
 		return d.Data, ""
 	}
@@ -111,7 +111,7 @@ func (d *document) resumable(in sdk.Span) (data []byte, said string) {
 	}
 	p.Remove(messages, func(n jsontape.Node) bool { return n == last })
 	pending := `{"assistantMessageData": ` + string(t.Raw(last)) + `, "completedToolResults": {}}`
-	if state := d.interrupts(); t.Kind(state) == jsontape.Object {
+	if state := d.interruptState(); t.Kind(state) == jsontape.Object {
 		p.Put(state, "pendingToolExecution", []byte(pending))
 	} else {
 		p.Put(d.data, "interrupts", []byte(`{"interrupts": {}, "activated": false, "pendingToolExecution": `+pending+`}`))

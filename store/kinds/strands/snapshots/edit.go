@@ -20,32 +20,32 @@ type PlaceError struct {
 
 func (e *PlaceError) Error() string { return e.Place + ": " + e.Why }
 
-// edit plans an edited fork: as fork, and the latest snapshot of the new
+// planEdit plans an edited fork: as fork, and the latest snapshot of the new
 // session has the given state for its data. Everything around the data stays as
 // it was saved. The state must be one that the SDK loads; the error is a
 // *PlaceError where it is not, and those of fork.
 //
 // Where messages at the end are gone or others, an interrupt that waits for an
 // answer to them is taken back, unless it was edited, too.
-func (m *move) edit(as string, state []byte) error {
-	edited, err := m.edited(state)
+func (m *move) planEdit(as string, state []byte) error {
+	edited, err := m.editedDocument(state)
 	if err != nil {
 		return err
 	}
-	to, err := m.found(as)
+	to, err := m.findPlace(as)
 	if err != nil {
 		return err
 	}
-	content, said := edited.resumable(m.versions(&edited))
-	m.hazards(said)
-	m.history(&to)
-	m.step(tree.Step{Name: to.kept(latestFile), Data: content})
-	return m.forked(&to)
+	content, said := edited.resumableBytes(m.sdkVersions(&edited))
+	m.addHazards(said)
+	m.forkHistory(&to)
+	m.addStep(tree.Step{Name: to.storageName(latestFile), Data: content})
+	return m.completeFork(&to)
 }
 
-// edited returns the document of the target with another state, and refuses one
+// editedDocument returns the document of the target with another state, and refuses one
 // that the SDK would not load.
-func (m *move) edited(state []byte) (document, error) {
+func (m *move) editedDocument(state []byte) (document, error) {
 	old := &m.doc
 	if _, err := jsontape.Parse(state); err != nil {
 		if _, _, tolerant := jsontape.ParseTolerant(state); tolerant != nil || old.Dialect == typeScript {
@@ -54,7 +54,7 @@ func (m *move) edited(state []byte) (document, error) {
 	}
 	p := jsontape.NewPatch(old.Tape)
 	p.Set(old.data, state)
-	d := parsed(p.Bytes())
+	d := parseFile(p.Bytes())
 	if d.Err != nil {
 		return d, fmt.Errorf("the edited state cannot be read: %w", d.Err)
 	}
@@ -64,17 +64,17 @@ func (m *move) edited(state []byte) (document, error) {
 	if d.Tape.Kind(d.Tape.Find(d.data, "messages")) != jsontape.Array {
 		return d, &PlaceError{"/messages", "the messages are a list"}
 	}
-	if err := m.settle(&d); err != nil {
+	if err := m.settleInterrupt(&d); err != nil {
 		return d, err
 	}
-	return d, m.check(&d)
+	return d, m.checkEdit(&d)
 }
 
-// check refuses an edited document that the SDK would not load, or that would break it at
+// checkEdit refuses an edited document that the SDK would not load, or that would break it at
 // the next input. It warns of the other faults that the edit caused.
-func (m *move) check(d *document) error {
-	fatal, others := m.judged(d)
-	_, before := m.judged(&m.doc)
+func (m *move) checkEdit(d *document) error {
+	fatal, others := m.judgeLatest(d)
+	_, before := m.judgeLatest(&m.doc)
 	for _, f := range append(fatal, others...) {
 		same := func(other model.Fault) bool {
 			return f.Code == other.Code && f.Meaning == other.Meaning && f.Verdict == other.Verdict
@@ -84,7 +84,7 @@ func (m *move) check(d *document) error {
 		case slices.ContainsFunc(fatal, same) || f.Code == FaultMessage || f.Code == FaultRole || f.Code == FaultBlock:
 			return &PlaceError{inState(f.Path), f.Meaning + " (" + f.Verdict + ")"}
 		case f.Code != FaultUnanswered && f.Code != FaultInterrupt:
-			m.hazards(fmt.Sprintf("%s: %s (%s)", inState(f.Path), f.Meaning, f.Verdict))
+			m.addHazards(fmt.Sprintf("%s: %s (%s)", inState(f.Path), f.Meaning, f.Verdict))
 		}
 	}
 	return nil
@@ -105,22 +105,22 @@ func inState(pointer string) string {
 // errNoLonger is why an interrupt cannot stay.
 var errNoLonger = errors.New("an interrupt waits for an answer to tools that the messages no longer end with")
 
-// settle takes an interrupt back that waits at messages which are gone. One that
+// settleInterrupt takes an interrupt back that waits at messages which are gone. One that
 // was edited has to fit as it is.
-func (m *move) settle(d *document) error {
+func (m *move) settleInterrupt(d *document) error {
 	old := &m.doc
-	state := d.interrupts()
+	state := d.interruptState()
 	if d.Tape.Kind(d.Tape.Find(state, "activated")) != jsontape.True {
 		return nil
 	}
-	was := old.interrupts()
+	was := old.interruptState()
 	if was < 0 || !jsontape.Equal(old.Tape, was, d.Tape, state) {
-		if d.fits() {
+		if d.fitsInterrupt() {
 			return nil
 		}
 		return &PlaceError{inState(d.Tape.Pointer(state)), errNoLonger.Error() + `; leave it as it was, and it is taken back, or set "activated" to false`}
 	}
-	if old.endsAs(d) || d.Dialect == python && d.fits() {
+	if old.endsAs(d) || d.Dialect == python && d.fitsInterrupt() {
 		return nil
 	}
 	none := `{"interrupts": {}, "context": {}, "activated": false}`
@@ -129,8 +129,8 @@ func (m *move) settle(d *document) error {
 	}
 	p := jsontape.NewPatch(d.Tape)
 	p.Set(state, []byte(none))
-	*d = parsed(p.Bytes())
-	m.hazards("the interrupt is taken back: " + errNoLonger.Error())
+	*d = parseFile(p.Bytes())
+	m.addHazards("the interrupt is taken back: " + errNoLonger.Error())
 	return d.Err
 }
 
@@ -156,13 +156,13 @@ func (d *document) lastMessage() (last jsontape.Node, n int) {
 	return last, n
 }
 
-// fits reports whether an interrupt waits at the end of the messages. The SDK for
+// fitsInterrupt reports whether an interrupt waits at the end of the messages. The SDK for
 // Python has the message that asks for the tools in both places, that for
 // TypeScript takes it out of the messages until the tools have run. So there the
 // messages must be such that it can follow: the user alone said the last.
-func (d *document) fits() bool {
+func (d *document) fitsInterrupt() bool {
 	t := d.Tape
-	pending := d.pending()
+	pending := d.pendingMessage()
 	if pending < 0 {
 		return true // the interrupt is of no tool
 	}

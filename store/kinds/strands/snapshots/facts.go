@@ -11,27 +11,27 @@ import (
 	"hindcast/store/media/journal"
 )
 
-// about describes a row besides its state: of the record of an orchestrator too what that has once. A
+// describeRow describes a row besides its state: of the record of an orchestrator too what that has once. A
 // snapshot of an agent is whole.
-func (s *Store) about(_ context.Context, _ engine.In, row *engine.Row) (engine.About, error) {
+func (s *Store) describeRow(_ context.Context, _ engine.In, row *engine.Row) (engine.About, error) {
 	log, _, err := row.In()
 	if log == nil {
 		return engine.About{}, err
 	}
-	return sessionIn(log).about(row.ID)
+	return sessionIn(log).describeRow(row.ID)
 }
 
-func (h *history) about(id string) (about engine.About, err error) {
-	i := h.find(id)
+func (h *history) describeRow(id string) (about engine.About, err error) {
+	i := h.findRow(id)
 	if i < 0 {
 		return about, model.ErrNoSnapshot
 	}
-	about.Facts = append(h.around(i), h.items[i].facts(&h.place)...)
+	about.Facts = append(h.neighbourFacts(i), h.items[i].fileFacts(&h.place)...)
 	return about, nil
 }
 
-// around adds the facts about a snapshot that follow from the other snapshots.
-func (h *history) around(i int) (l model.Facts) {
+// neighbourFacts adds the facts about a snapshot that follow from the other snapshots.
+func (h *history) neighbourFacts(i int) (l model.Facts) {
 	it := &h.items[i]
 	switch it.How {
 	case lineage.Beginning:
@@ -51,9 +51,9 @@ func (h *history) around(i int) (l model.Facts) {
 	return l
 }
 
-// facts returns the facts in the file of a snapshot besides its data.
-func (i *item) facts(p *place) (l model.Facts) {
-	l.Add("file", p.file(i.name))
+// fileFacts returns the facts in the file of a snapshot besides its data.
+func (i *item) fileFacts(p *place) (l model.Facts) {
+	l.Add("file", p.fileOf(i.name))
 	if i.aside != nil {
 		l.Add("set aside", "Hindcast has it, in "+journal.Folder)
 	}

@@ -77,9 +77,9 @@ const (
 	FaultSession = "no-snapshots"
 )
 
-// unstored returns the verdict on a snapshot from which the SDK does not start only
+// unstoredVerdict returns the verdict on a snapshot from which the SDK does not start only
 // because it starts from another: the exception of restoring it.
-func unstored(exception string) sdk.Verdict {
+func unstoredVerdict(exception string) sdk.Verdict {
 	return sdk.Says(model.Loses, "starts; refuses to restore it: "+exception)
 }
 
@@ -88,8 +88,8 @@ type verdict struct {
 	python, typeScript sdk.Verdict
 }
 
-// both is a verdict in which the SDKs agree.
-func both(v sdk.Verdict) verdict { return verdict{v, v} }
+// sameVerdict is a verdict in which the SDKs agree.
+func sameVerdict(v sdk.Verdict) verdict { return verdict{v, v} }
 
 var (
 	// asIs: nothing comes of it.

@@ -89,7 +89,7 @@ func pictureFaults(list []model.Fault) string {
 
 // locate returns the place of a session.
 func (s *Store) locate(id string) (place, error) {
-	at, err := s.place(context.Background(), s.files.Storage.In(), id)
+	at, err := s.findPlace(context.Background(), s.files.Storage.In(), id)
 	if err != nil {
 		return place{}, err
 	}
@@ -101,5 +101,5 @@ func (s *Store) fileOf(t testing.TB, p *place, id string) ([]byte, error) {
 	in := s.files.Storage.In()
 	w := s.files.Storage.Writes(t.Context())
 	in.Writes = w
-	return p.data(in, id)
+	return p.readData(in, id)
 }

@@ -11,13 +11,13 @@ import (
 // below are the levels of the folders in that of a session.
 var below = []watch.Level{{Name: scopesDir}, {}, {}, {Name: snapshots}, {Name: historyDir}}
 
-// watch watches the folder. The SDKs write a file beside the one that it
+// watchFolder watches the folder. The SDKs write a file beside the one that it
 // is for and rename it, so a watch on a folder tells of every file in it. What
 // they write before they rename is not told of.
 //
 // A store of a few hundred sessions is watched whole; of one with thousands those
 // that changed last.
-func (s *Store) watch(ctx context.Context) (<-chan struct{}, error) {
+func (s *Store) watchFolder(ctx context.Context) (<-chan struct{}, error) {
 	dir := s.Address()
 	if s.single != nil {
 		return watch.Tree(ctx, dir, below, isForeign), nil

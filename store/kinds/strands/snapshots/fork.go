@@ -18,38 +18,38 @@ import (
 //	context/SESSION/scopes/agent/AGENT/…
 const stashDir = "context"
 
-// fork plans a fork. The new session has one agent, copied from the session that is read:
+// planFork plans a fork. The new session has one agent, copied from the session that is read:
 // its immutable snapshots on the path to the target, and the target as the latest. The
 // errors are the errors of a restore, and store.ErrSessionExists.
-func (m *move) fork(as string) error {
-	to, err := m.found(as)
+func (m *move) planFork(as string) error {
+	to, err := m.findPlace(as)
 	if err != nil {
 		return err
 	}
-	content, said := m.doc.resumable(m.versions(&m.doc))
-	m.hazards(said)
-	m.history(&to)
-	latest := tree.Step{Name: to.kept(latestFile), Data: content}
+	content, said := m.doc.resumableBytes(m.sdkVersions(&m.doc))
+	m.addHazards(said)
+	m.forkHistory(&to)
+	latest := tree.Step{Name: to.storageName(latestFile), Data: content}
 	if it := &m.h.items[m.target]; said == "" && it.aside == nil {
-		latest.Data, latest.From = nil, m.place.kept(it.name)
+		latest.Data, latest.From = nil, m.place.storageName(it.name)
 	}
-	m.step(latest)
-	return m.forked(&to)
+	m.addStep(latest)
+	return m.completeFork(&to)
 }
 
-// forked completes the plan of a new session.
-func (m *move) forked(to *place) error {
-	if err := m.stash(to); err != nil {
+// completeFork completes the plan of a new session.
+func (m *move) completeFork(to *place) error {
+	if err := m.forkStash(to); err != nil {
 		return err
 	}
 	m.Writes = append(m.Writes, journaled)
 	return nil
 }
 
-// found checks that a session can be made under a name, and returns the place in it.
-func (m *move) found(as string) (to place, err error) {
+// findPlace checks that a session can be made under a name, and returns the place in it.
+func (m *move) findPlace(as string) (to place, err error) {
 	d := m.doc.Dialect
-	if err := identity(as, d); err != nil {
+	if err := checkIdentity(as, d); err != nil {
 		return to, err
 	}
 	to = m.place
@@ -58,20 +58,20 @@ func (m *move) found(as string) (to place, err error) {
 	if m.s.single != nil {
 		to.dir = path.Join("..", as)
 	}
-	if err := vacant(m.in.Tree, &to); err != nil {
+	if err := checkVacant(m.in.Tree, &to); err != nil {
 		return to, err
 	}
-	at := to.at()
+	at := to.enginePlace()
 	m.New = &at
 	return to, nil
 }
 
-// vacant refuses a session that the storage has already, wherever it puts
+// checkVacant refuses a session that the storage has already, wherever it puts
 // sessions.
-func vacant(t tree.Tree, to *place) error {
+func checkVacant(t tree.Tree, to *place) error {
 	for _, dir := range []string{to.dir, path.Join(path.Dir(to.dir), "..", to.sessionDir.id), path.Join(path.Dir(to.dir), namespace, to.sessionDir.id)} {
 		if name := path.Join(to.way, dir); fs.ValidPath(name) {
-			if err := free(t, name); err != nil {
+			if err := checkFree(t, name); err != nil {
 				return err
 			}
 		}
@@ -79,8 +79,8 @@ func vacant(t tree.Tree, to *place) error {
 	return nil
 }
 
-// free refuses a name at which something is.
-func free(t tree.Tree, name string) error {
+// checkFree refuses a name at which something is.
+func checkFree(t tree.Tree, name string) error {
 	at, err := t.Stamp(name)
 	if err == nil && at.Kind != files.Nothing {
 		err = fmt.Errorf("%s: %w", name, store.ErrSessionExists)
@@ -88,22 +88,22 @@ func free(t tree.Tree, name string) error {
 	return err
 }
 
-// history plans the immutable snapshots of a fork: those on the way to the
+// forkHistory plans the immutable snapshots of a fork: those on the way to the
 // target.
-func (m *move) history(to *place) {
-	on := m.h.path(m.target)
+func (m *move) forkHistory(to *place) {
+	on := m.h.pathTo(m.target)
 	for i := range m.h.items {
 		it := &m.h.items[i]
 		if on[i] && !it.isLatest() && it.aside == nil && it.Problem == "" {
-			m.step(tree.Step{Name: to.kept(it.name), From: m.place.kept(it.name)})
+			m.addStep(tree.Step{Name: to.storageName(it.name), From: m.place.storageName(it.name)})
 		}
 	}
 }
 
-// stash plans what the context manager has put outside of the snapshots, which
+// forkStash plans what the context manager has put outside of the snapshots, which
 // it finds by the names of the session and the agent.
-func (m *move) stash(to *place) error {
-	if !m.doc.external() {
+func (m *move) forkStash(to *place) error {
+	if !m.doc.isExternal() {
 		return nil
 	}
 	at := func(session string) string {
@@ -112,14 +112,14 @@ func (m *move) stash(to *place) error {
 	from := at(m.place.sessionDir.id)
 	names, err := filesBelow(m.in.Tree, from)
 	if errors.Is(err, fs.ErrNotExist) {
-		m.hazards("what the context manager has put outside of the snapshots is not in " + from + ": the new session will not find it")
+		m.addHazards("what the context manager has put outside of the snapshots is not in " + from + ": the new session will not find it")
 		return nil
 	}
-	if err := free(m.in.Tree, path.Join(stashDir, to.sessionDir.id)); err != nil {
+	if err := checkFree(m.in.Tree, path.Join(stashDir, to.sessionDir.id)); err != nil {
 		return err
 	}
 	for _, name := range names {
-		m.step(tree.Step{Name: path.Join(at(to.sessionDir.id), name), From: path.Join(from, name)})
+		m.addStep(tree.Step{Name: path.Join(at(to.sessionDir.id), name), From: path.Join(from, name)})
 	}
 	return err
 }

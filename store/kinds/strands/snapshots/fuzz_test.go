@@ -69,12 +69,12 @@ func newAround(tb testing.TB) *around {
 func (a *around) history(data []byte) *history {
 	h := &history{place: a.agent, in: a.files.Storage.In(), at: -1, same: -1}
 	line := newLine(h)
-	line.add(a.healthy, &a.before)
+	line.addSnapshot(a.healthy, &a.before)
 	latest := item{id: latestID, name: latestFile, written: int64(len(data))}
 	var m messages
 	latest.capture, m = readCapture(data)
-	line.add(latest, &m)
-	h.compare()
+	line.addSnapshot(latest, &m)
+	h.findLatest()
 	return h
 }
 
@@ -82,7 +82,7 @@ func (a *around) history(data []byte) *history {
 func (h *history) rows(t testing.TB) []model.Header {
 	t.Helper()
 	var nothing engine.Writes
-	log, err := nothing.Complete(t.Context(), h.in, h.log(engine.Place{}), nil)
+	log, err := nothing.Complete(t.Context(), h.in, h.buildLog(engine.Place{}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,15 +99,15 @@ func FuzzFile(f *testing.F) {
 		if len(data) > 1<<15 {
 			return
 		}
-		h, doc := a.history(data), parsed(data)
+		h, doc := a.history(data), parseFile(data)
 		for i, header := range h.rows(t) {
-			if n := len(h.around(i)) + len(h.items[i].facts(&h.place)); n == 0 {
+			if n := len(h.neighbourFacts(i)) + len(h.items[i].fileFacts(&h.place)); n == 0 {
 				t.Errorf("nothing is known of %+v", header)
 			}
 			if header.ID != latestID {
 				continue
 			}
-			state, err := payload(data)
+			state, err := dataOf(data)
 			if err == nil && header.Size != int64(len(state)) {
 				t.Errorf("%+v has a state of %d bytes", header, len(state))
 			}
@@ -115,17 +115,17 @@ func FuzzFile(f *testing.F) {
 				t.Errorf("the state is not in the file: %s", state)
 			}
 		}
-		fatal, others := faultsOf(a.files.Storage.In().Tree, nil, &a.agent, &doc, h.dialect())
+		fatal, others := faultsOf(a.files.Storage.In().Tree, nil, &a.agent, &doc, h.startDialect())
 		for _, list := range [][]model.Fault{fatal, others} {
 			worded(t, list)
 		}
-		c := checkup{place: &a.agent, tree: a.files.Storage.In().Tree, said: make(map[string]bool), dialect: h.dialect()}
-		c.history(h)
+		c := checkup{place: &a.agent, tree: a.files.Storage.In().Tree, said: make(map[string]bool), dialect: h.startDialect()}
+		c.checkHistory(h)
 		worded(t, c.list.All())
 
 		r := record{item: item{id: latestID, name: latestFile, capture: doc.capture}, doc: doc.Document}
 		if doc.Err == nil {
-			run := orchestrators{&Store{}}.decode(&r, &a.graph)
+			run := orchestrators{&Store{}}.decodeRun(&r, &a.graph)
 			worded(t, run.Faults())
 			for i, header := range run.Headers() {
 				if state := run.State(i); header.Size != int64(len(state)) {
@@ -135,7 +135,7 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 		c = checkup{place: &a.graph, tree: a.files.Storage.In().Tree, said: make(map[string]bool), dialect: r.Dialect}
-		c.file(&r.item, &r.doc)
+		c.checkFile(&r.item, &r.doc)
 		worded(t, c.list.All())
 	})
 }
@@ -154,8 +154,8 @@ func worded(t *testing.T, list []model.Fault) {
 func TestFile_anyOnTheDisk(t *testing.T) {
 	a := newAround(t)
 	files := map[string]string{
-		"a": filepath.Join(a.Address(), filepath.FromSlash(a.agent.path(latestFile))),
-		"g": filepath.Join(a.Address(), filepath.FromSlash(a.graph.path(latestFile))),
+		"a": filepath.Join(a.Address(), filepath.FromSlash(a.agent.pathOf(latestFile))),
+		"g": filepath.Join(a.Address(), filepath.FromSlash(a.graph.pathOf(latestFile))),
 	}
 	seeds(t, func(data []byte) {
 		for session, file := range files {
@@ -190,7 +190,7 @@ func FuzzCapture(f *testing.F) {
 			t.Fatalf("%d messages and %d shapes", len(s.prints), len(s.shapes))
 		}
 		read := s.messages
-		if !s.join(before) || !slices.Equal(s.prints, read.prints) || !slices.Equal(s.shapes, read.shapes) {
+		if !s.joinShared(before) || !slices.Equal(s.prints, read.prints) || !slices.Equal(s.shapes, read.shapes) {
 			t.Fatalf("joined they are %+v, not %+v", s.messages, read)
 		}
 		note := s.appendNote()
@@ -198,7 +198,7 @@ func FuzzCapture(f *testing.F) {
 			return
 		}
 		again, err := parseNote(note)
-		if err != nil || !again.join(before) || !slices.Equal(again.prints, read.prints) || !slices.Equal(again.shapes, read.shapes) {
+		if err != nil || !again.joinShared(before) || !slices.Equal(again.prints, read.prints) || !slices.Equal(again.shapes, read.shapes) {
 			t.Fatalf("%v: %+v, not %+v", err, again, read)
 		}
 		if other := again.appendNote(); !bytes.Equal(other, note) {
@@ -210,7 +210,7 @@ func FuzzCapture(f *testing.F) {
 // first is the first snapshot of a place, read and joined.
 func first(prints []lineage.Print, shapes []shape) *scanned {
 	s := &scanned{messages: messages{prints: prints, shapes: shapes}}
-	s.join(nil)
+	s.joinShared(nil)
 	return s
 }
 
@@ -218,12 +218,12 @@ func first(prints []lineage.Print, shapes []shape) *scanned {
 func FuzzParseNote(f *testing.F) {
 	for _, m := range []messages{{prints: []lineage.Print{4, 6, 8}, shapes: []shape{2, 3, 4}}, {}} {
 		s := &scanned{note: note{capture: capture{Dialect: python, Title: "t"}}, messages: m}
-		s.join(first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3}))
+		s.joinShared(first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3}))
 		f.Add(s.appendNote())
 	}
 	f.Fuzz(func(t *testing.T, note []byte) {
 		s, err := parseNote(note)
-		if err == nil && s.join(first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3})) && len(s.prints) != len(s.shapes) {
+		if err == nil && s.joinShared(first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3})) && len(s.prints) != len(s.shapes) {
 			t.Fatalf("%d messages and %d shapes", len(s.prints), len(s.shapes))
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"hindcast/store/engine/inspect"
 )
 
-// warn adds what a person should know of a snapshot that an SDK will start from.
-func (m *move) warn(d *document, next *engine.Next) {
+// addWarnings adds what a person should know of a snapshot that an SDK will start from.
+func (m *move) addWarnings(d *document, next *engine.Next) {
 	head := m.headDocument()
 	for _, text := range []string{d.promptHazard(head), d.appHazard(), d.managerHazard(head), d.stashHazard(), d.redactedHazard(head), d.statefulHazard()} {
 		if text != "" {
@@ -31,20 +31,20 @@ func (m *move) warn(d *document, next *engine.Next) {
 // headDocument reads what is loaded now; nil where there is nothing that can be
 // read.
 func (m *move) headDocument() *document {
-	loaded := m.h.loaded()
+	loaded := m.h.loadedContent()
 	if loaded == nil {
 		return nil
 	}
-	d := parsed(loaded)
+	d := parseFile(loaded)
 	if d.Err != nil || d.Tape.Kind(d.data) != jsontape.Object {
 		return nil
 	}
 	return &d
 }
 
-// member returns a member of the data by its name in the dialect, without white space;
+// dataMember returns a member of the data by its name in the dialect, without white space;
 // nil if it is missing.
-func (d *document) member(python, typeScriptName string) []byte {
+func (d *document) dataMember(python, typeScriptName string) []byte {
 	key := python
 	if d.Dialect == typeScript {
 		key = typeScriptName
@@ -57,11 +57,11 @@ func (d *document) member(python, typeScriptName string) []byte {
 }
 
 func (d *document) promptHazard(head *document) string {
-	prompt := d.member("system_prompt", "systemPrompt")
+	prompt := d.dataMember("system_prompt", "systemPrompt")
 	switch {
 	case prompt == nil:
 		return ""
-	case head != nil && !bytes.Equal(prompt, head.member("system_prompt", "systemPrompt")):
+	case head != nil && !bytes.Equal(prompt, head.dataMember("system_prompt", "systemPrompt")):
 		return "its system prompt differs from the head's: the SDK takes the stored one, whatever prompt the program passes"
 	}
 	return "the SDK takes the stored system prompt, whatever prompt the program passes"
@@ -92,7 +92,7 @@ func (d *document) appHazard() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "the SDK drops with its next save what it does not write itself: " + naming(names)
+	return "the SDK drops with its next save what it does not write itself: " + joinNames(names)
 }
 
 func (d *document) managerHazard(head *document) string {
@@ -106,20 +106,20 @@ func (d *document) stashHazard() string {
 	if d.Stash == "" {
 		return ""
 	}
-	if !d.external() {
+	if !d.isExternal() {
 		return ""
 	}
 	return "what the context manager has put outside of the snapshots stays as it is now"
 }
 
-// external reports whether the context manager has put messages outside of the
+// isExternal reports whether the context manager has put messages outside of the
 // snapshots.
-func (d *document) external() bool {
+func (d *document) isExternal() bool {
 	return textAt(d.Tape, d.Tape.Find(d.data, "stash"), "location") == "external"
 }
 
 func (d *document) statefulHazard() string {
-	if state := d.member("model_state", "modelState"); len(state) == 0 || state[0] != '{' || string(state) == "{}" {
+	if state := d.dataMember("model_state", "modelState"); len(state) == 0 || state[0] != '{' || string(state) == "{}" {
 		return ""
 	}
 	return "it holds a state of the model: a provider that keeps the conversation itself goes on from its own, and with a stateful model the SDK drops the messages"
@@ -131,9 +131,9 @@ func (d *document) redactedHazard(head *document) string {
 	if head == nil || head.Dialect != d.Dialect {
 		return ""
 	}
-	now := head.said()
+	now := head.messageContents()
 	changed := 0
-	for id, content := range d.said() {
+	for id, content := range d.messageContents() {
 		if other, ok := now[id]; ok && !bytes.Equal(content, other) {
 			changed++
 		}
@@ -147,8 +147,8 @@ func (d *document) redactedHazard(head *document) string {
 	return fmt.Sprintf("%d messages say something else in the head, maybe because they were redacted: what they said comes back", changed)
 }
 
-// said returns the content of the messages that have an id.
-func (d *document) said() map[string][]byte {
+// messageContents returns the content of the messages that have an id.
+func (d *document) messageContents() map[string][]byte {
 	said := make(map[string][]byte)
 	t := d.Tape
 	key := "tracking_id"

@@ -65,9 +65,9 @@ type item struct {
 // isLatest reports whether it is snapshot_latest.json.
 func (i *item) isLatest() bool { return i.name == latestFile && i.aside == nil }
 
-// created returns when the snapshot was taken: as it says itself, else as its id
+// createdAt returns when the snapshot was taken: as it says itself, else as its id
 // says.
-func (i *item) created() time.Time {
+func (i *item) createdAt() time.Time {
 	if !i.Created.IsZero() {
 		return i.Created
 	}
@@ -75,9 +75,9 @@ func (i *item) created() time.Time {
 	return at
 }
 
-// saved returns when the snapshot was saved: as its id says, else as it says
+// savedAt returns when the snapshot was saved: as its id says, else as it says
 // itself.
-func (i *item) saved() time.Time {
+func (i *item) savedAt() time.Time {
 	if at, ok := timeOfID(i.id); ok {
 		return at
 	}
@@ -96,12 +96,12 @@ type listing struct {
 	unlisted error
 }
 
-// list lists the snapshots of a place. The error is that of its folder.
-func (p *place) list(t tree.Tree) (l listing, err error) {
-	if _, err := t.List(p.name()); err != nil {
-		return l, fmt.Errorf("%s: %w", p.path(), err)
+// listFiles lists the snapshots of a place. The error is that of its folder.
+func (p *place) listFiles(t tree.Tree) (l listing, err error) {
+	if _, err := t.List(p.nameOf()); err != nil {
+		return l, fmt.Errorf("%s: %w", p.pathOf(), err)
 	}
-	names, err := t.List(p.name(historyDir))
+	names, err := t.List(p.nameOf(historyDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.unlisted = err
 	}
@@ -111,7 +111,7 @@ func (p *place) list(t tree.Tree) (l listing, err error) {
 		}
 	}
 	slices.SortFunc(l.history, func(a, b string) int { return strings.Compare(idOf(a), idOf(b)) })
-	if at, err := t.Stamp(p.kept(latestFile)); err == nil && at.Kind != files.Nothing {
+	if at, err := t.Stamp(p.storageName(latestFile)); err == nil && at.Kind != files.Nothing {
 		l.latest = []string{latestFile}
 	}
 	return l, nil
@@ -122,8 +122,8 @@ func idOf(name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(name, "snapshot_"), ".json")
 }
 
-// items returns the snapshots of a listing, unread.
-func (l *listing) items() (list []item) {
+// newItems returns the snapshots of a listing, unread.
+func (l *listing) newItems() (list []item) {
 	for _, name := range slices.Concat(l.history, l.latest) {
 		list = append(list, item{id: idOf(name), name: name})
 	}
@@ -147,39 +147,39 @@ type history struct {
 	gone error
 }
 
-// read reads the snapshots of a place, as far as they are not known, and works out who
+// readHistory reads the snapshots of a place, as far as they are not known, and works out who
 // follows whom. The error is that of the folder, unless it is not there.
-func (p place) read(ctx context.Context, in engine.In) (*history, error) {
+func (p place) readHistory(ctx context.Context, in engine.In) (*history, error) {
 	h := &history{place: p, in: in, at: -1, same: -1}
-	if h.listing, h.gone = p.list(in.Tree); h.gone != nil {
+	if h.listing, h.gone = p.listFiles(in.Tree); h.gone != nil {
 		if errors.Is(h.gone, fs.ErrNotExist) {
 			return h, nil
 		}
 		return nil, h.gone
 	}
-	line, err := h.walk(ctx)
+	line, err := h.walkSnapshots(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
-	now, err := tree.Notes(ctx, in.Tree, in.Memo, p.name(), h.latest, codec)
+	now, err := tree.Notes(ctx, in.Tree, in.Memo, p.nameOf(), h.latest, codec)
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
-	aside := h.aside()
+	aside := h.listAside()
 	var latest *scanned
 	if len(now) > 0 {
 		latest = now[0].Is
 	}
 	line.addOverwritten(aside, latest)
 	line.addNoted(now)
-	h.compare()
+	h.findLatest()
 	line.addSetAside(aside)
 	h.in.Memo = nil // what is kept of a session does not keep what was decoded
 	return h, nil
 }
 
-// under returns the history with what it reads from in.
-func (h *history) under(in engine.In) *history {
+// withInput returns the history with what it reads from in.
+func (h *history) withInput(in engine.In) *history {
 	is := *h
 	is.in = in
 	return &is
@@ -204,20 +204,20 @@ func (l *line) addNoted(list []tree.Noted[*scanned]) {
 		case errors.Is(n.Err, fs.ErrNotExist):
 			continue
 		case n.Err != nil:
-			i.capture = unread(n.Err)
-			if at, err := l.history.in.Stamp(l.history.kept(n.Name)); err == nil {
+			i.capture = unreadCapture(n.Err)
+			if at, err := l.history.in.Stamp(l.history.storageName(n.Name)); err == nil {
 				i.written = at.Size
 			}
 		default:
 			i.capture, i.written, m = n.Is.capture, n.Is.written, &n.Is.messages
 		}
-		l.add(i, m)
+		l.addSnapshot(i, m)
 	}
 }
 
-// add adds the next snapshot. If none of its messages can be read, its parent is the
+// addSnapshot adds the next snapshot. If none of its messages can be read, its parent is the
 // snapshot listed before it, for lack of better evidence.
-func (l *line) add(i item, m *messages) {
+func (l *line) addSnapshot(i item, m *messages) {
 	h := l.history
 	if i.messages = len(m.prints); i.Problem != "" && i.messages == 0 {
 		i.Link = lineage.Link{Parent: len(h.items) - 1}
@@ -246,17 +246,17 @@ func (l *line) add(i item, m *messages) {
 	h.items = append(h.items, i)
 }
 
-// compare finds the immutable snapshot that snapshot_latest.json is: the last
+// findLatest finds the immutable snapshot that snapshot_latest.json is: the last
 // one with the same data, and of several the one taken at the same time.
-func (h *history) compare() {
+func (h *history) findLatest() {
 	if h.at >= 0 && h.items[h.at].Sum != "" {
-		h.same = h.shown(&h.items[h.at].capture)
+		h.same = h.shownPosition(&h.items[h.at].capture)
 	}
 }
 
-// shown returns the position of the immutable snapshot that is shown for the loaded one,
+// shownPosition returns the position of the immutable snapshot that is shown for the loaded one,
 // or -1. It prefers the same data and time, then the same data, then the last.
-func (h *history) shown(latest *capture) int {
+func (h *history) shownPosition(latest *capture) int {
 	found := -1
 	for i := range h.items {
 		it := &h.items[i]
@@ -270,25 +270,25 @@ func (h *history) shown(latest *capture) int {
 	return found
 }
 
-// index returns the number of an item as people see it. The latest has no number of its
+// indexOf returns the number of an item as people see it. The latest has no number of its
 // own if an immutable snapshot has the same data.
-func (h *history) index(i int) int {
+func (h *history) indexOf(i int) int {
 	if h.same >= 0 && i > h.at {
 		return i - 1
 	}
 	return i
 }
 
-// head returns the position of the snapshot that an SDK loads on start, or -1.
-func (h *history) head() int {
+// headPosition returns the position of the snapshot that an SDK loads on start, or -1.
+func (h *history) headPosition() int {
 	if h.same >= 0 {
 		return h.same
 	}
 	return h.at
 }
 
-// find returns the position of the row of an id, or -1.
-func (h *history) find(id string) int {
+// findRow returns the position of the row of an id, or -1.
+func (h *history) findRow(id string) int {
 	for i := range h.items {
 		if h.items[i].id == id && (i != h.at || h.same < 0) {
 			return i
@@ -297,11 +297,13 @@ func (h *history) find(id string) int {
 	return -1
 }
 
-// point returns the visit of an item.
-func (h *history) point(i int) model.Point { return model.Point{ID: h.items[i].id, Index: h.index(i)} }
+// pointOf returns the visit of an item.
+func (h *history) pointOf(i int) model.Point {
+	return model.Point{ID: h.items[i].id, Index: h.indexOf(i)}
+}
 
-// path returns the items from the root to one, itself included.
-func (h *history) path(i int) map[int]bool {
+// pathTo returns the items from the root to one, itself included.
+func (h *history) pathTo(i int) map[int]bool {
 	on := make(map[int]bool)
 	for ; i >= 0 && !on[i]; i = h.items[i].Parent {
 		on[i] = true
@@ -309,21 +311,21 @@ func (h *history) path(i int) map[int]bool {
 	return on
 }
 
-// content reads the file of an item. The error is model.ErrNoSnapshot where it is
+// readContent reads the file of an item. The error is model.ErrNoSnapshot where it is
 // gone.
-func (h *history) content(i *item) ([]byte, error) { return h.place.content(h.in, i) }
+func (h *history) readContent(i *item) ([]byte, error) { return h.place.readContent(h.in, i) }
 
-func (p *place) content(in engine.In, i *item) (data []byte, err error) {
+func (p *place) readContent(in engine.In, i *item) (data []byte, err error) {
 	if i.aside != nil {
-		data, err = p.writes(in).Read(i.aside)
+		data, err = p.placeWrites(in).Read(i.aside)
 	} else {
-		data, _, err = in.Read(p.kept(i.name), nil)
+		data, _, err = in.Read(p.storageName(i.name), nil)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, model.ErrNoSnapshot
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", p.file(i.name), err)
+		return nil, fmt.Errorf("%s: %w", p.fileOf(i.name), err)
 	}
 	return data, nil
 }
@@ -331,15 +333,15 @@ func (p *place) content(in engine.In, i *item) (data []byte, err error) {
 // lastChange returns the newest time that the snapshots of a place tell of: the
 // latest itself, and the others in their names.
 func (p place) lastChange(t tree.Tree) (latest time.Time) {
-	l, err := p.list(t)
+	l, err := p.listFiles(t)
 	if err != nil {
 		return time.Time{} // it is listed, and Faults says why
 	}
-	for _, it := range l.items() {
+	for _, it := range l.newItems() {
 		if it.isLatest() {
 			it.Created = p.timeOfLatest(t)
 		}
-		if at := it.saved(); at.After(latest) {
+		if at := it.savedAt(); at.After(latest) {
 			latest = at
 		}
 	}
@@ -350,7 +352,7 @@ func (p place) lastChange(t tree.Tree) (latest time.Time) {
 // that the SDKs write it comes before the data, so that these need not be
 // skipped over.
 func (p *place) timeOfLatest(t tree.Tree) time.Time {
-	data, _, err := t.Read(p.kept(latestFile), nil)
+	data, _, err := t.Read(p.storageName(latestFile), nil)
 	if err != nil {
 		return time.Time{}
 	}

@@ -32,70 +32,70 @@ type inspector struct {
 	sdk sdk.Span
 }
 
-// file looks at one file, which was read whole.
-func (c *checkup) file(it *item, doc *files.Document) {
+// checkFile looks at one file, which was read whole.
+func (c *checkup) checkFile(it *item, doc *files.Document) {
 	in := inspector{checkup: c, item: it, doc: doc, t: doc.Tape}
 	if doc.Err != nil {
-		in.unreadable()
+		in.unreadableWords()
 		return
 	}
-	in.sdk = c.versions(c.running, cmp.Or(it.Dialect, c.dialect), doc.Tape)
-	in.encoding()
+	in.sdk = c.sdkVersions(c.running, cmp.Or(it.Dialect, c.dialect), doc.Tape)
+	in.inspectEncoding()
 	if in.t.Kind(0) != jsontape.Object {
-		in.fault(FaultFile, 0, "the file holds no object", in.notAnObject())
+		in.addFaultAt(FaultFile, 0, "the file holds no object", in.notAnObject())
 		return
 	}
-	in.envelope()
+	in.inspectEnvelope()
 	data := in.t.Find(0, "data")
 	switch {
 	case in.t.Kind(data) != jsontape.Object:
 	case c.scope == scopeAgent:
-		in.agent(data)
+		in.inspectAgent(data)
 	default:
-		in.orchestrator(data)
+		in.inspectOrchestrator(data)
 	}
 }
 
-// fault notes a fault at a node of the file.
-func (in *inspector) fault(code string, n jsontape.Node, meaning string, v verdict) {
-	f := model.Fault{Code: code, File: in.place.file(in.item.name), Meaning: meaning}
+// addFaultAt notes a fault at a node of the file.
+func (in *inspector) addFaultAt(code string, n jsontape.Node, meaning string, v verdict) {
+	f := model.Fault{Code: code, File: in.place.fileOf(in.item.name), Meaning: meaning}
 	if n > 0 {
 		f.Path = in.t.Pointer(n)
 	}
-	in.add(in.judged(f, in.item, v, in.sdk))
+	in.addFault(in.judgeFault(f, in.item, v, in.sdk))
 }
 
-// unreadable words why a file cannot be read.
-func (in *inspector) unreadable() {
+// unreadableWords words why a file cannot be read.
+func (in *inspector) unreadableWords() {
 	err := in.doc.Err
-	f := model.Fault{Code: FaultFile, File: in.place.file(in.item.name), Path: files.ErrorPath(err), Meaning: "the file cannot be read: " + err.Error()}
+	f := model.Fault{Code: FaultFile, File: in.place.fileOf(in.item.name), Path: files.ErrorPath(err), Meaning: "the file cannot be read: " + err.Error()}
 	v := verdict{sdk.Refuses("SnapshotException: Failed to deserialize snapshot"), sdk.Refuses("SessionError: Corrupted JSON")}
 	switch {
 	case errors.Is(err, files.ErrSymlink):
 		f.Code = FaultSymlink
-		v = both(sdk.Loads("the SDKs follow links to files"))
+		v = sameVerdict(sdk.Loads("the SDKs follow links to files"))
 	case errors.Is(err, files.ErrTooLarge):
-		v = both(sdk.Loads("only Hindcast does not read files of this size"))
+		v = sameVerdict(sdk.Loads("only Hindcast does not read files of this size"))
 	case f.Path == "":
 		v = verdict{sdk.Refuses("StorageError: it cannot be opened"), sdk.Refuses("SessionError: Failed to read it")}
 	case len(in.doc.Data) == 0:
 		f.Meaning = "the file is empty"
 	}
-	in.add(in.judged(f, in.item, v, in.sdk))
+	in.addFault(in.judgeFault(f, in.item, v, in.sdk))
 }
 
-// encoding looks for encodings that parse here, but that an SDK cannot read.
-func (in *inspector) encoding() {
+// inspectEncoding looks for encodings that parse here, but that an SDK cannot read.
+func (in *inspector) inspectEncoding() {
 	e := in.doc.Encoding()
 	if e.BOM {
 		v := verdict{sdk.Loads("Python takes the mark"), sdk.Loads("unified storage takes the mark")}
 		if !in.unified {
 			v.typeScript = sdk.Refuses("SessionError: Invalid JSON (only unified storage takes the mark)")
 		}
-		in.fault(FaultEncoding, 0, "the file begins with a byte order mark", v)
+		in.addFaultAt(FaultEncoding, 0, "the file begins with a byte order mark", v)
 	}
 	if e.Invalid >= 0 {
-		in.fault(FaultEncoding, 0, fmt.Sprintf("the file is not UTF-8 from byte %d on", e.Invalid),
+		in.addFaultAt(FaultEncoding, 0, fmt.Sprintf("the file is not UTF-8 from byte %d on", e.Invalid),
 			verdict{sdk.Refuses("SnapshotException: 'utf-8' codec can't decode byte"), sdk.Loads("what is not UTF-8 becomes U+FFFD")})
 	}
 	if e.Depth > maxPythonDepth {
@@ -103,16 +103,16 @@ func (in *inspector) encoding() {
 		if e.Depth > maxTypeScriptDepth {
 			v.typeScript = sdk.Refuses("Error: Maximum call stack size exceeded, unless the stack is larger")
 		}
-		in.fault(FaultDepth, 0, fmt.Sprintf("values are nested %d deep", e.Depth), v)
+		in.addFaultAt(FaultDepth, 0, fmt.Sprintf("values are nested %d deep", e.Depth), v)
 	}
-	in.numbers()
+	in.inspectNumbers()
 }
 
-// numbers looks for numbers that JSON has not. Only the first is told.
-func (in *inspector) numbers() {
+// inspectNumbers looks for numbers that JSON has not. Only the first is told.
+func (in *inspector) inspectNumbers() {
 	for n := range jsontape.Node(in.t.Len()) {
 		if in.t.Kind(n) == jsontape.Number && !in.t.Standard(n) {
-			in.fault(FaultNumber, n, fmt.Sprintf("the value is %.20s, which is no JSON", in.t.Raw(n)),
+			in.addFaultAt(FaultNumber, n, fmt.Sprintf("the value is %.20s, which is no JSON", in.t.Raw(n)),
 				verdict{sdk.Loads("Python reads and writes it"), sdk.Refuses("SessionError: Corrupted JSON")})
 			return
 		}
@@ -128,39 +128,39 @@ func (in *inspector) notAnObject() verdict {
 	return v
 }
 
-// key returns a member by the name that the dialect of the file has for it.
-func (in *inspector) key(n jsontape.Node, pythonName, typeScriptName string) jsontape.Node {
+// memberByKey returns a member by the name that the dialect of the file has for it.
+func (in *inspector) memberByKey(n jsontape.Node, pythonName, typeScriptName string) jsontape.Node {
 	if in.item.Dialect == typeScript {
 		return in.t.Find(n, typeScriptName)
 	}
 	return in.t.Find(n, pythonName)
 }
 
-// envelope looks at what is around the data, as from_dict and validate of Python
+// inspectEnvelope looks at what is around the data, as from_dict and validate of Python
 // and loadSnapshot of TypeScript do.
-func (in *inspector) envelope() {
-	version := in.key(0, "schema_version", "schemaVersion")
+func (in *inspector) inspectEnvelope() {
+	version := in.memberByKey(0, "schema_version", "schemaVersion")
 	switch {
 	case version < 0:
-		in.fault(FaultSchema, 0, "there is no schema version", verdict{
+		in.addFaultAt(FaultSchema, 0, "there is no schema version", verdict{
 			sdk.Refuses("SnapshotException: Unsupported snapshot schema version: ''"), sdk.Refuses("Error: Unsupported snapshot schema version: undefined")})
 	case in.t.Kind(version) != jsontape.String || in.t.Text(version) != "1.0":
-		in.fault(FaultSchema, version, fmt.Sprintf("the schema version is %.40s", in.t.Raw(version)), verdict{
+		in.addFaultAt(FaultSchema, version, fmt.Sprintf("the schema version is %.40s", in.t.Raw(version)), verdict{
 			sdk.Refuses(fmt.Sprintf("SnapshotException: Unsupported snapshot schema version: %.40s", in.t.Raw(version))),
 			sdk.Refuses(fmt.Sprintf("Error: Unsupported snapshot schema version: %.40s", in.t.Raw(version)))})
 	}
 	in.envelopeScope()
-	created := in.key(0, "created_at", "createdAt")
+	created := in.memberByKey(0, "created_at", "createdAt")
 	if created < 0 {
-		in.fault(FaultCreated, 0, "there is no time of creation", verdict{
+		in.addFaultAt(FaultCreated, 0, "there is no time of creation", verdict{
 			sdk.Refuses("SnapshotException: Failed to deserialize snapshot: 'created_at'"), sdk.Loads("the time is not looked at")})
 	} else if in.item.Created.IsZero() {
-		in.fault(FaultCreated, created, "the time of creation cannot be read", both(sdk.Loads("the time is not looked at")))
+		in.addFaultAt(FaultCreated, created, "the time of creation cannot be read", sameVerdict(sdk.Loads("the time is not looked at")))
 	}
 	switch data := in.t.Find(0, "data"); in.t.Kind(data) {
 	case jsontape.Object:
 	case jsontape.Invalid:
-		in.fault(FaultData, 0, "there is no data", verdict{
+		in.addFaultAt(FaultData, 0, "there is no data", verdict{
 			sdk.Refuses("SnapshotException: Failed to deserialize snapshot: 'data'"), sdk.Refuses("TypeError: Cannot use 'in' operator to search in undefined")})
 	default:
 		v := verdict{sdk.Refuses("TypeError: it is not iterable"), sdk.Refuses("TypeError: Cannot use 'in' operator")}
@@ -171,7 +171,7 @@ func (in *inspector) envelope() {
 		case jsontape.String:
 			v.python = sdk.Refuses("AttributeError: 'str' object has no attribute 'get'")
 		}
-		in.fault(FaultData, data, "the data are no object", v)
+		in.addFaultAt(FaultData, data, "the data are no object", v)
 	}
 }
 
@@ -198,11 +198,11 @@ func (in *inspector) envelopeScope() {
 			v.python = sdk.Loads("without one it is that of an agent")
 		}
 	}
-	in.fault(FaultScope, scope, meaning, v)
+	in.addFaultAt(FaultScope, scope, meaning, v)
 }
 
-// orchestrator looks at what is around the record of a run.
-func (in *inspector) orchestrator(data jsontape.Node) {
+// inspectOrchestrator looks at what is around the record of a run.
+func (in *inspector) inspectOrchestrator(data jsontape.Node) {
 	id := orchestratorID(in.t, data)
 	if in.t.Kind(id) == jsontape.String && in.t.Text(id) == in.checkup.agent {
 		return
@@ -211,22 +211,22 @@ func (in *inspector) orchestrator(data jsontape.Node) {
 	if id >= 0 {
 		meaning = fmt.Sprintf("it is the record of %.60s, in the folder of %.60q", in.t.Raw(id), in.checkup.agent)
 	}
-	in.fault(FaultOrchestrator, id, meaning, verdict{
+	in.addFaultAt(FaultOrchestrator, id, meaning, verdict{
 		sdk.Refuses("SnapshotException: Snapshot orchestrator id mismatch"), sdk.Refuses("Error: Snapshot orchestrator ID mismatch")})
 }
 
-// agent looks at the state of an agent.
-func (in *inspector) agent(data jsontape.Node) {
+// inspectAgent looks at the state of an agent.
+func (in *inspector) inspectAgent(data jsontape.Node) {
 	in.checkMessages(in.t.Find(data, "messages"))
 	if in.item.Dialect != typeScript {
 		in.checkManager(in.t.Find(data, "conversation_manager_state"))
 	}
-	in.checkInterrupts(in.key(data, "interrupt_state", "interrupts"))
-	if n := in.key(data, "model_state", "modelState"); in.t.Kind(n) == jsontape.Object && in.t.Count(n) > 0 && in.once(FaultStatefulModel) {
-		in.fault(FaultStatefulModel, n, "the model's provider may keep the conversation itself",
-			both(sdk.Loads("with a model that is stateful, none of the messages; they are what was said all the same")))
+	in.checkInterrupts(in.memberByKey(data, "interrupt_state", "interrupts"))
+	if n := in.memberByKey(data, "model_state", "modelState"); in.t.Kind(n) == jsontape.Object && in.t.Count(n) > 0 && in.isFirst(FaultStatefulModel) {
+		in.addFaultAt(FaultStatefulModel, n, "the model's provider may keep the conversation itself",
+			sameVerdict(sdk.Loads("with a model that is stateful, none of the messages; they are what was said all the same")))
 	}
-	prompt := in.key(data, "system_prompt", "systemPrompt")
+	prompt := in.memberByKey(data, "system_prompt", "systemPrompt")
 	if prompt < 0 {
 		return
 	}
@@ -237,7 +237,7 @@ func (in *inspector) agent(data jsontape.Node) {
 }
 
 func promptOf(in *inspector, n jsontape.Node) prompt {
-	return prompt{string(jsontape.AppendCompact(nil, in.t.Raw(n))), in.place.file(in.item.name)}
+	return prompt{string(jsontape.AppendCompact(nil, in.t.Raw(n))), in.place.fileOf(in.item.name)}
 }
 
 // promptBlocks are the blocks that the SDK for TypeScript takes in a system
@@ -250,7 +250,7 @@ func (in *inspector) checkPrompt(n jsontape.Node) {
 	}
 	for b := in.t.First(n); b >= 0; b = in.t.Next(b) {
 		if !in.hasAny(b, promptBlocks) {
-			in.fault(FaultPrompt, b, "no SDK is known to write such a block into a system prompt", both(sdk.Refuses("Error: Unknown SystemContentBlockData type")))
+			in.addFaultAt(FaultPrompt, b, "no SDK is known to write such a block into a system prompt", sameVerdict(sdk.Refuses("Error: Unknown SystemContentBlockData type")))
 		}
 	}
 }
@@ -273,26 +273,26 @@ func (in *inspector) checkManager(n jsontape.Node) {
 		return
 	case jsontape.Object:
 	default:
-		in.fault(FaultManager, n, "the state of the conversation manager is no object", both(sdk.Refuses("AttributeError: no attribute 'get'")))
+		in.addFaultAt(FaultManager, n, "the state of the conversation manager is no object", sameVerdict(sdk.Refuses("AttributeError: no attribute 'get'")))
 		return
 	}
 	if in.t.Kind(in.t.Find(n, "__name__")) != jsontape.String {
-		in.fault(FaultManager, n, "the conversation manager has no __name__", both(sdk.Refuses("ValueError: Invalid conversation manager state.")))
+		in.addFaultAt(FaultManager, n, "the conversation manager has no __name__", sameVerdict(sdk.Refuses("ValueError: Invalid conversation manager state.")))
 		return
 	}
 	switch name := in.item.Manager; {
-	case name != "" && len(name) < maxText && in.once(FaultManager, name) && in.wasOther(name):
-		in.fault(FaultManager, in.t.Find(n, "__name__"), fmt.Sprintf("a newer snapshot has another conversation manager than %.60q", name),
-			both(sdk.Refuses("ValueError: Invalid conversation manager state., if the program has the other one")))
+	case name != "" && len(name) < maxText && in.isFirst(FaultManager, name) && in.wasOther(name):
+		in.addFaultAt(FaultManager, in.t.Find(n, "__name__"), fmt.Sprintf("a newer snapshot has another conversation manager than %.60q", name),
+			sameVerdict(sdk.Refuses("ValueError: Invalid conversation manager state., if the program has the other one")))
 	}
 	removed := in.t.Find(n, "removed_message_count")
 	if removed < 0 {
-		in.fault(FaultRemovedCount, n, "there is no removed_message_count", both(sdk.Refuses("KeyError: 'removed_message_count'")))
+		in.addFaultAt(FaultRemovedCount, n, "there is no removed_message_count", sameVerdict(sdk.Refuses("KeyError: 'removed_message_count'")))
 		return
 	}
 	if count, err := strconv.ParseInt(string(in.t.Raw(removed)), 10, 64); err != nil || count < 0 {
-		in.fault(FaultRemovedCount, removed, fmt.Sprintf("the count of removed messages is %.40s", in.t.Raw(removed)),
-			both(sdk.Loads("it is counted on from there when messages are removed, a TypeError if it is no number")))
+		in.addFaultAt(FaultRemovedCount, removed, fmt.Sprintf("the count of removed messages is %.40s", in.t.Raw(removed)),
+			sameVerdict(sdk.Loads("it is counted on from there when messages are removed, a TypeError if it is no number")))
 	}
 }
 
@@ -315,7 +315,7 @@ func (in *inspector) checkInterrupts(n jsontape.Node) {
 	if in.item.Dialect == typeScript && !in.sdk.NewestFollows(keepsInterrupts) {
 		waits := t.Find(n, "pendingToolExecution") >= 0 || t.Kind(t.Find(n, "activated")) == jsontape.True
 		if waits && in.item.isLatest() {
-			in.fault(FaultInterrupt, n, "tool calls wait for an answer, or to run", both(sdk.Loads("without them: "+keepsInterrupts.Before()+" there are no interrupts")))
+			in.addFaultAt(FaultInterrupt, n, "tool calls wait for an answer, or to run", sameVerdict(sdk.Loads("without them: "+keepsInterrupts.Before()+" there are no interrupts")))
 		}
 		return
 	}
@@ -331,7 +331,7 @@ func (in *inspector) checkInterrupts(n jsontape.Node) {
 				return // the SDK writes it itself, for an agent without interrupts
 			}
 		}
-		in.fault(FaultInterruptState, n, "the interrupt state is no object", v)
+		in.addFaultAt(FaultInterruptState, n, "the interrupt state is no object", v)
 		return
 	}
 	list := t.Find(n, "interrupts")
@@ -339,14 +339,14 @@ func (in *inspector) checkInterrupts(n jsontape.Node) {
 		if t.Find(n, key) >= 0 || in.item.Dialect == typeScript && key != "interrupts" {
 			continue
 		}
-		in.fault(FaultInterruptState, n, fmt.Sprintf("the interrupt state has no %q", key),
+		in.addFaultAt(FaultInterruptState, n, fmt.Sprintf("the interrupt state has no %q", key),
 			verdict{sdk.Refuses(fmt.Sprintf("KeyError: '%s'", key)), sdk.Refuses("TypeError: Cannot convert undefined or null to object")})
 	}
 	if t.Kind(list) == jsontape.Object {
 		in.interruptNames(list)
 	}
 	if in.item.isLatest() && t.Kind(t.Find(n, "activated")) == jsontape.True {
-		in.fault(FaultInterrupt, n, "an interrupt waits for an answer",
+		in.addFaultAt(FaultInterrupt, n, "an interrupt waits for an answer",
 			verdict{sdk.Loads("a prompt is a TypeError: must resume from interrupt with list of interruptResponse's"),
 				sdk.Loads("a prompt is a TypeError: Agent is in an interrupted state")})
 	}
@@ -360,12 +360,12 @@ func (in *inspector) interruptNames(list jsontape.Node) {
 	}
 	for i := t.First(list); i >= 0; i = t.Next(i) {
 		if t.Kind(i) != jsontape.Object {
-			in.fault(FaultInterruptState, i, "an interrupt is no object", both(sdk.Refuses("TypeError: it is no mapping")))
+			in.addFaultAt(FaultInterruptState, i, "an interrupt is no object", sameVerdict(sdk.Refuses("TypeError: it is no mapping")))
 			continue
 		}
 		for k := t.First(i); k >= 0; k = t.Next(k) {
 			if key := t.Key(k); !interruptKeys[key] {
-				in.fault(FaultInterruptState, k, fmt.Sprintf("an interrupt has the key %.40q", key), both(sdk.Refuses("TypeError: unexpected keyword argument")))
+				in.addFaultAt(FaultInterruptState, k, fmt.Sprintf("an interrupt has the key %.40q", key), sameVerdict(sdk.Refuses("TypeError: unexpected keyword argument")))
 			}
 		}
 	}

@@ -15,10 +15,10 @@ func (in *inspector) checkMessages(list jsontape.Node) {
 	switch t.Kind(list) {
 	case jsontape.Array:
 	case jsontape.Invalid:
-		in.fault(FaultData, 0, "the data have no messages", verdict{sdk.Loads("without messages"), sdk.Loads("without messages")})
+		in.addFaultAt(FaultData, 0, "the data have no messages", verdict{sdk.Loads("without messages"), sdk.Loads("without messages")})
 		return
 	default:
-		in.fault(FaultData, list, "the messages are no list",
+		in.addFaultAt(FaultData, list, "the messages are no list",
 			verdict{sdk.Loses("the next prompt is a TypeError or an AttributeError"), sdk.Refuses("TypeError: messages is not iterable")})
 		return
 	}
@@ -27,12 +27,12 @@ func (in *inspector) checkMessages(list jsontape.Node) {
 	}
 	c := conversation.Decode(t)
 	for _, trouble := range c.Troubles() {
-		in.trouble(c, trouble)
+		in.addTrouble(c, trouble)
 	}
 }
 
-// trouble notes what an SDK or a provider minds in the order of messages, calls and results.
-func (in *inspector) trouble(c *conversation.Conversation, of conversation.Trouble) {
+// addTrouble notes what an SDK or a provider minds in the order of messages, calls and results.
+func (in *inspector) addTrouble(c *conversation.Conversation, of conversation.Trouble) {
 	sends, typed := kind, in.item.Dialect == typeScript
 	if typed {
 		sends = kindTypeScript
@@ -40,7 +40,7 @@ func (in *inspector) trouble(c *conversation.Conversation, of conversation.Troub
 	// Of Python that is where a turn stands before its tools run: a call goes on there.
 	if of.Code == conversation.UnansweredCall && of.Open && typed && !in.item.Interrupted {
 		in.sayOnce(FaultUnanswered, c.Block(of.Block).Node, c.CallText(of),
-			"the last message calls a tool, "+c.CallText(of)+", and there is no result", both(sdk.Loses("it is sent to the model as it is, and most providers refuse it")))
+			"the last message calls a tool, "+c.CallText(of)+", and there is no result", sameVerdict(sdk.Loses("it is sent to the model as it is, and most providers refuse it")))
 		return
 	}
 	n := c.Message(of.Message).Node
@@ -48,14 +48,14 @@ func (in *inspector) trouble(c *conversation.Conversation, of conversation.Troub
 		n = c.Block(of.Block).Node
 	}
 	if f, is := c.Fault(sends, of); is {
-		in.sayOnce(f.Code, n, string(in.t.Raw(n)), f.Meaning, both(sdk.Of(f.Severity, f.Verdict)))
+		in.sayOnce(f.Code, n, string(in.t.Raw(n)), f.Meaning, sameVerdict(sdk.Of(f.Severity, f.Verdict)))
 	}
 }
 
 // sayOnce notes a fault of a message, unless it was told of a newer snapshot.
 func (in *inspector) sayOnce(code string, n jsontape.Node, id, meaning string, v verdict) {
-	if in.once(code, id, meaning) {
-		in.fault(code, n, meaning, v)
+	if in.isFirst(code, id, meaning) {
+		in.addFaultAt(code, n, meaning, v)
 	}
 }
 
@@ -73,11 +73,11 @@ func (in *inspector) checkMessage(n jsontape.Node) {
 	switch t.Kind(content) {
 	case jsontape.Array:
 	case jsontape.Invalid:
-		in.sayOnce(FaultMessage, n, in.known(n), "a message has no content",
+		in.sayOnce(FaultMessage, n, in.messageID(n), "a message has no content",
 			verdict{sdk.Loses("the next prompt is a KeyError: 'content'"), sdk.Refuses("TypeError: Cannot read properties of undefined (reading 'map')")})
 		return
 	default:
-		in.sayOnce(FaultMessage, content, in.known(n), "the content of a message is no list of blocks",
+		in.sayOnce(FaultMessage, content, in.messageID(n), "the content of a message is no list of blocks",
 			verdict{sent, sdk.Refuses("TypeError: data.content.map is not a function")})
 		return
 	}
@@ -89,15 +89,15 @@ func (in *inspector) checkMessage(n jsontape.Node) {
 func (in *inspector) checkRole(role, message jsontape.Node) {
 	switch {
 	case role < 0:
-		in.sayOnce(FaultRole, message, in.known(message), "a message has no role", verdict{sdk.Loses("the next prompt is a KeyError: 'role'"), sent})
+		in.sayOnce(FaultRole, message, in.messageID(message), "a message has no role", verdict{sdk.Loses("the next prompt is a KeyError: 'role'"), sent})
 	case in.t.Kind(role) != jsontape.String || !slices.Contains([]string{"user", "assistant"}, in.t.Text(role)):
-		in.sayOnce(FaultRole, role, in.known(message), fmt.Sprintf("no SDK is known to write the role %.40s", in.t.Raw(role)), both(sent))
+		in.sayOnce(FaultRole, role, in.messageID(message), fmt.Sprintf("no SDK is known to write the role %.40s", in.t.Raw(role)), sameVerdict(sent))
 	}
 }
 
-// known returns the id of a message, "" if it has no id.
-func (in *inspector) known(message jsontape.Node) string {
-	if id := in.key(message, "tracking_id", "trackingId"); in.t.Kind(id) == jsontape.String {
+// messageID returns the id of a message, "" if it has no id.
+func (in *inspector) messageID(message jsontape.Node) string {
+	if id := in.memberByKey(message, "tracking_id", "trackingId"); in.t.Kind(id) == jsontape.String {
 		return string(in.t.AppendText(nil, id, maxText))
 	}
 	return ""
@@ -144,7 +144,7 @@ func (in *inspector) checkBlock(b jsontape.Node) {
 	}
 	for c := t.First(content); c >= 0; c = t.Next(c) {
 		if !in.hasAny(c, resultBlocks) {
-			in.sayOnce(FaultBlock, c, raw, "no SDK is known to write such a block into a tool result", both(sdk.Refuses("Error: Unknown ToolResultContentData type")))
+			in.sayOnce(FaultBlock, c, raw, "no SDK is known to write such a block into a tool result", sameVerdict(sdk.Refuses("Error: Unknown ToolResultContentData type")))
 		}
 	}
 }

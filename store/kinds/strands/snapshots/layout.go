@@ -53,64 +53,66 @@ type place struct {
 	way string
 }
 
-// path returns the name of a file of the place, relative to the store.
-func (p *place) path(elem ...string) string {
+// pathOf returns the name of a file of the place, relative to the store.
+func (p *place) pathOf(elem ...string) string {
 	return path.Join(append([]string{p.dir, scopesDir, p.scope, p.agent, snapshots}, elem...)...)
 }
 
-// name returns the name of a file of the place in the storage.
-func (p *place) name(elem ...string) string {
+// nameOf returns the name of a file of the place in the storage.
+func (p *place) nameOf(elem ...string) string {
 	if p.way == "." {
-		return p.path(elem...)
+		return p.pathOf(elem...)
 	}
-	return path.Join(p.way, p.path(elem...)) // what a fork makes may lie beside the store
+	return path.Join(p.way, p.pathOf(elem...)) // what a fork makes may lie beside the store
 }
 
-// file returns the name of a snapshot's file, relative to the store.
-func (p *place) file(name string) string {
+// fileOf returns the name of a snapshot's file, relative to the store.
+func (p *place) fileOf(name string) string {
 	if name == latestFile {
-		return p.path(name)
+		return p.pathOf(name)
 	}
-	return p.path(historyDir, name)
+	return p.pathOf(historyDir, name)
 }
 
-// kept returns the name of a snapshot's file in the storage.
-func (p *place) kept(name string) string {
+// storageName returns the name of a snapshot's file in the storage.
+func (p *place) storageName(name string) string {
 	if name == latestFile {
-		return p.name(name)
+		return p.nameOf(name)
 	}
-	return p.name(historyDir, name)
+	return p.nameOf(historyDir, name)
 }
 
-// at returns the place for the engine. Its name is that of its folder in the storage.
-func (p place) at() engine.Place {
-	return engine.Place{Session: path.Dir(p.name()), ID: p.id, Own: p}
+// enginePlace returns the place for the engine. Its name is that of its folder in the storage.
+func (p place) enginePlace() engine.Place {
+	return engine.Place{Session: path.Dir(p.nameOf()), ID: p.id, Own: p}
 }
 
-// writes returns the journal's entries of the place.
-func (p *place) writes(in engine.In) *engine.Told { return in.Writes.ForSession(p.at().Session) }
+// placeWrites returns the journal's entries of the place.
+func (p *place) placeWrites(in engine.In) *engine.Told {
+	return in.Writes.ForSession(p.enginePlace().Session)
+}
 
 // placeNamed returns the place of a name in the storage, which need not be there.
 func (s *Store) placeNamed(session string) engine.Place {
-	list, _ := s.places(s.files.Storage.In()) // what cannot be listed is not there
+	list, _ := s.listPlaces(s.files.Storage.In()) // what cannot be listed is not there
 	for _, p := range list {
-		if at := p.at(); at.Session == session {
+		if at := p.enginePlace(); at.Session == session {
 			return at
 		}
 	}
 	// …/SESSION/scopes/SCOPE/AGENT
-	p := place{way: s.way(), agent: path.Base(session), scope: path.Base(path.Dir(session))}
+	p := place{way: s.wayDown(), agent: path.Base(session), scope: path.Base(path.Dir(session))}
 	at := path.Dir(path.Dir(path.Dir(session)))
-	if below, err := filepath.Rel(filepath.FromSlash(s.way()), filepath.FromSlash(at)); err == nil {
+	if below, err := filepath.Rel(filepath.FromSlash(s.wayDown()), filepath.FromSlash(at)); err == nil {
 		p.dir = filepath.ToSlash(below)
 	}
 	p.sessionDir.id, p.unified = path.Base(at), path.Base(path.Dir(at)) == namespace
 	p.id = p.sessionDir.id
-	return p.at()
+	return p.enginePlace()
 }
 
-// way leads from the storage down to the folder that was opened.
-func (s *Store) way() string { return s.files.Storage.Way }
+// wayDown leads from the storage down to the folder that was opened.
+func (s *Store) wayDown() string { return s.files.Storage.Way }
 
 // isSingle reports whether a folder is itself that of one session.
 func isSingle(t tree.Tree) bool { return tree.IsFolder(t, scopesDir) }
@@ -133,13 +135,13 @@ func (s *Store) sessionDirs(in engine.In) ([]sessionDir, error) {
 // sessionsIn returns the folders of sessions that lie directly in a folder, by
 // name.
 func (s *Store) sessionsIn(in engine.In, dir string, unified bool) (dirs []sessionDir, err error) {
-	names, err := in.List(path.Join(s.way(), dir))
+	names, err := in.List(path.Join(s.wayDown(), dir))
 	if err != nil {
 		return nil, err
 	}
 	for _, base := range slices.Sorted(slices.Values(names)) {
 		name := tree.Join(dir, base)
-		if base != journal.Folder && tree.IsFolder(in, tree.Join(s.way(), tree.Join(name, scopesDir))) {
+		if base != journal.Folder && tree.IsFolder(in, tree.Join(s.wayDown(), tree.Join(name, scopesDir))) {
 			dirs = append(dirs, sessionDir{name, base, unified})
 		}
 	}
@@ -150,7 +152,7 @@ func (s *Store) sessionsIn(in engine.In, dir string, unified bool) (dirs []sessi
 // agents first, by name.
 func (s *Store) placesIn(in engine.In, d sessionDir) (list []place, err error) {
 	for _, scope := range scopes {
-		dir := tree.Join(s.way(), tree.Join(d.dir, scopesDir+"/"+scope))
+		dir := tree.Join(s.wayDown(), tree.Join(d.dir, scopesDir+"/"+scope))
 		names, err := in.List(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -160,7 +162,7 @@ func (s *Store) placesIn(in engine.In, d sessionDir) (list []place, err error) {
 		}
 		for _, name := range slices.Sorted(slices.Values(names)) {
 			if tree.IsFolder(in, tree.Join(dir, tree.Join(name, snapshots))) {
-				list = append(list, place{id: d.id + "/" + name, sessionDir: d, scope: scope, agent: name, way: s.way()})
+				list = append(list, place{id: d.id + "/" + name, sessionDir: d, scope: scope, agent: name, way: s.wayDown()})
 			}
 		}
 	}
@@ -170,8 +172,8 @@ func (s *Store) placesIn(in engine.In, d sessionDir) (list []place, err error) {
 	return list, nil
 }
 
-// places returns all places of the store, each with an id of its own.
-func (s *Store) places(in engine.In) ([]place, error) {
+// listPlaces returns all places of the store, each with an id of its own.
+func (s *Store) listPlaces(in engine.In) ([]place, error) {
 	dirs, err := s.sessionDirs(in)
 	if err != nil {
 		return nil, err
@@ -196,25 +198,25 @@ func (s *Store) placesOf(in engine.In, dirs []sessionDir) (list []place) {
 	return list
 }
 
-// place finds the place that the port calls id. An id is data: it names a
+// findPlace finds the place that the port calls id. An id is data: it names a
 // folder only as what comes before the first slash, in a single name, and the
 // agents are looked up among those that are there.
-func (s *Store) place(_ context.Context, in engine.In, id string) (at engine.Place, err error) {
-	dirs, err := s.named(in, id)
+func (s *Store) findPlace(_ context.Context, in engine.In, id string) (at engine.Place, err error) {
+	dirs, err := s.foldersOf(in, id)
 	if err != nil {
 		return at, err
 	}
 	for _, p := range s.placesOf(in, dirs) {
 		if p.id == id {
-			return p.at(), nil
+			return p.enginePlace(), nil
 		}
 	}
 	return at, model.ErrNoSession
 }
 
-// named returns the folders of the sessions that a place of this id can be in: all
+// foldersOf returns the folders of the sessions that a place of this id can be in: all
 // of them, if two may have had one name.
-func (s *Store) named(in engine.In, id string) (dirs []sessionDir, err error) {
+func (s *Store) foldersOf(in engine.In, id string) (dirs []sessionDir, err error) {
 	if s.single != nil || strings.HasSuffix(id, "~") {
 		return s.sessionDirs(in)
 	}
@@ -223,16 +225,16 @@ func (s *Store) named(in engine.In, id string) (dirs []sessionDir, err error) {
 		return nil, nil
 	}
 	for _, d := range []sessionDir{{tree.Join(namespace, name), name, true}, {name, name, s.unified}} {
-		if tree.IsFolder(in, tree.Join(s.way(), tree.Join(d.dir, scopesDir))) {
+		if tree.IsFolder(in, tree.Join(s.wayDown(), tree.Join(d.dir, scopesDir))) {
 			dirs = append(dirs, d)
 		}
 	}
 	return dirs, nil
 }
 
-// single returns the session in folder dir, given by its whole name with slashes; nil if dir is
+// singleSession returns the session in folder dir, given by its whole name with slashes; nil if dir is
 // not a session's folder.
-func single(dir string, t tree.Tree) *sessionDir {
+func singleSession(dir string, t tree.Tree) *sessionDir {
 	if !isSingle(t) {
 		return nil
 	}

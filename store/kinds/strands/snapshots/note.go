@@ -35,8 +35,8 @@ type note struct {
 	Own  int `json:"own"`
 }
 
-// mark tells a list of messages from others.
-func (m *messages) mark() uint64 {
+// listMark tells a list of messages from others.
+func (m *messages) listMark() uint64 {
 	hash := uint64(len(m.prints))
 	for _, print := range m.prints {
 		hash = (hash ^ uint64(print)) * 0x9E3779B97F4A7C15
@@ -45,10 +45,10 @@ func (m *messages) mark() uint64 {
 	return hash
 }
 
-// share finds a run of another list with which this one begins: the longest, but
+// findShared finds a run of another list with which this one begins: the longest, but
 // for lists of messages that are so much alike that many runs would be compared
 // in full. A shorter one makes a longer note.
-func (m *messages) share(before *messages) (from, keep int) {
+func (m *messages) findShared(before *messages) (from, keep int) {
 	if len(m.prints) == 0 {
 		return 0, 0
 	}
@@ -57,7 +57,7 @@ func (m *messages) share(before *messages) (from, keep int) {
 		if print != m.prints[0] {
 			continue
 		}
-		n := run(before, at, m)
+		n := countRun(before, at, m)
 		if n > keep {
 			from, keep = at, n
 		}
@@ -68,8 +68,8 @@ func (m *messages) share(before *messages) (from, keep int) {
 	return from, keep
 }
 
-// run counts the messages from one on that another list begins with.
-func run(before *messages, from int, m *messages) (n int) {
+// countRun counts the messages from one on that another list begins with.
+func countRun(before *messages, from int, m *messages) (n int) {
 	for n < len(m.prints) && from+n < len(before.prints) &&
 		before.prints[from+n] == m.prints[n] && before.shapes[from+n] == m.shapes[n] {
 		n++

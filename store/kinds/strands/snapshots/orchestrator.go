@@ -33,11 +33,11 @@ type record struct {
 
 // Records implements runs.Files.
 func (f orchestrators) Records(ctx context.Context, in engine.In, at engine.Place) (*runs.Records, error) {
-	h, err := at.Own.(place).read(ctx, in)
+	h, err := at.Own.(place).readHistory(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	rs := &runs.Records{File: h.kept(latestFile), Written: h.written()}
+	rs := &runs.Records{File: h.storageName(latestFile), Written: h.writtenAt()}
 	rs.Own = &records{h, rs}
 	for _, i := range h.items {
 		if err := ctx.Err(); err != nil {
@@ -46,21 +46,21 @@ func (f orchestrators) Records(ctx context.Context, in engine.In, at engine.Plac
 		if i.aside != nil {
 			continue
 		}
-		r := &record{item: i, doc: files.ReadDocument(tree.From(in.Tree), h.kept(i.name), nil)}
-		v := runs.Version{File: h.kept(i.name), Data: r.doc.Data, Loaded: i.isLatest(), Own: r}
+		r := &record{item: i, doc: files.ReadDocument(tree.From(in.Tree), h.storageName(i.name), nil)}
+		v := runs.Version{File: h.storageName(i.name), Data: r.doc.Data, Loaded: i.isLatest(), Own: r}
 		switch {
 		case errors.Is(r.doc.Err, fs.ErrNotExist):
 			continue
 		case r.doc.Err == nil:
-			v.Run = f.decode(r, &h.place)
+			v.Run = f.decodeRun(r, &h.place)
 		case r.Problem == "":
-			r.capture = unread(r.doc.Err)
+			r.capture = unreadCapture(r.doc.Err)
 		}
 		if v.Run == nil {
-			v.Err, v.Row = errors.New(r.Problem), r.row(&h.place)
+			v.Err, v.Row = errors.New(r.Problem), r.unreadableRow(&h.place)
 		}
 		if !v.Loaded {
-			v.Left = h.left(&i)
+			v.Left = h.reasonLeft(&i)
 		}
 		rs.Versions = append(rs.Versions, v)
 	}
@@ -69,20 +69,20 @@ func (f orchestrators) Records(ctx context.Context, in engine.In, at engine.Plac
 
 // Decode implements runs.Files.
 func (f orchestrators) Decode(rs *runs.Records, data []byte) *runs.Run {
-	d := parsed(data)
+	d := parseFile(data)
 	if d.Err != nil {
 		return nil
 	}
 	r := &record{item{id: latestID, name: latestFile, capture: d.capture}, d.Document}
-	return f.decode(r, &rs.Own.(*records).place)
+	return f.decodeRun(r, &rs.Own.(*records).place)
 }
 
-// decode reads the run of a file that parsed.
-func (f orchestrators) decode(r *record, p *place) *runs.Run {
+// decodeRun reads the run of a file that parsed.
+func (f orchestrators) decodeRun(r *record, p *place) *runs.Run {
 	t := r.doc.Tape
 	data := t.Find(0, "data")
-	in := p.versions(&f.s.running, r.Dialect, t)
-	at := runs.Place{Session: p.id, Orchestrator: p.agent, File: p.file(r.name), Updated: r.created(), Unanswered: r.Dialect == typeScript && !in.NewestFollows(answersNodes)}
+	in := p.sdkVersions(&f.s.running, r.Dialect, t)
+	at := runs.Place{Session: p.id, Orchestrator: p.agent, File: p.fileOf(r.name), Updated: r.createdAt(), Unanswered: r.Dialect == typeScript && !in.NewestFollows(answersNodes)}
 	if id := orchestratorID(t, data); t.Kind(id) == jsontape.String {
 		at.Orchestrator = string(t.AppendText(nil, id, maxText))
 	}
@@ -97,29 +97,29 @@ func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
 	return t.Find(data, "orchestratorId")
 }
 
-// row returns the header that is shown for an unreadable file.
-func (r *record) row(p *place) *model.Header {
+// unreadableRow returns the header that is shown for an unreadable file.
+func (r *record) unreadableRow(p *place) *model.Header {
 	return &model.Header{
-		ID: r.id, SessionID: p.id, CreatedAt: r.created(), Event: model.SnapshotEventNamed, EventName: r.Event,
+		ID: r.id, SessionID: p.id, CreatedAt: r.createdAt(), Event: model.SnapshotEventNamed, EventName: r.Event,
 		Title: r.Title, Marks: model.MarkDamaged, Head: true,
 	}
 }
 
-// left says why a record is not the latest: Hindcast saved it before it put
+// reasonLeft says why a record is not the latest: Hindcast saved it before it put
 // another there, or the SDK has gone on.
-func (h *history) left(i *item) *model.Reason {
-	if m := h.writes(h.in).MakerOf(h.kept(i.name)); m != nil && m.Op == model.OpRestore {
+func (h *history) reasonLeft(i *item) *model.Reason {
+	if m := h.placeWrites(h.in).MakerOf(h.storageName(i.name)); m != nil && m.Op == model.OpRestore {
 		return &model.Reason{Kind: model.ReasonRestore, At: m.At, TargetID: m.To, TargetIndex: m.ToIndex}
 	}
 	return pointer
 }
 
-// move returns a plan for the files of an orchestrator. The error is a *RefusedError
+// planMove returns a plan for the files of an orchestrator. The error is a *RefusedError
 // where the SDK would not start from the record.
-func (f orchestrators) move(m *runs.Move) (*move, error) {
+func (f orchestrators) planMove(m *runs.Move) (*move, error) {
 	h := m.Records.Own.(*records).history
-	own := &move{Move: m.Move, s: f.s, place: h.place, in: m.In, h: h.under(m.In), doc: parsed(m.Made.Document)}
-	fatal, _ := own.judged(&own.doc)
+	own := &move{Move: m.Move, s: f.s, place: h.place, in: m.In, h: h.withInput(m.In), doc: parseFile(m.Made.Document)}
+	fatal, _ := own.judgeLatest(&own.doc)
 	if len(fatal) == 0 {
 		return own, nil
 	}
@@ -127,20 +127,20 @@ func (f orchestrators) move(m *runs.Move) (*move, error) {
 	if r, lies := m.From.Own.(*record); lies {
 		name = r.name
 	}
-	return nil, &RefusedError{h.file(name), fatal}
+	return nil, &RefusedError{h.fileOf(name), fatal}
 }
 
 // Put implements runs.Files.
 func (f orchestrators) Put(m *runs.Move) error {
-	own, err := f.move(m)
+	own, err := f.planMove(m)
 	if err != nil {
 		return err
 	}
-	if err := own.put(m.Made.Document); err != nil {
+	if err := own.putLatest(m.Made.Document); err != nil {
 		return err
 	}
 	if len(own.Steps) > 0 {
-		own.hazards(running)
+		own.addHazards(running)
 	}
 	own.Writes = append(own.Writes, journaled)
 	return nil
@@ -148,35 +148,35 @@ func (f orchestrators) Put(m *runs.Move) error {
 
 // New implements runs.Files.
 func (f orchestrators) New(m *runs.Move, as string) error {
-	own, err := f.move(m)
+	own, err := f.planMove(m)
 	if err != nil {
 		return err
 	}
-	to, err := own.found(as)
+	to, err := own.findPlace(as)
 	if err != nil {
 		return err
 	}
-	own.step(tree.Step{Name: to.kept(latestFile), Data: m.Made.Document})
+	own.addStep(tree.Step{Name: to.storageName(latestFile), Data: m.Made.Document})
 	own.Writes = append(own.Writes, journaled)
 	return nil
 }
 
 // Mend implements runs.Files.
 func (orchestrators) Mend(m *runs.Move) error {
-	return &model.UnsupportedError{Op: model.OpRepair, Reason: "the record of an orchestrator has no older one: remove " + m.Records.Own.(*records).file(latestFile) + " to run it from the beginning"}
+	return &model.UnsupportedError{Op: model.OpRepair, Reason: "the record of an orchestrator has no older one: remove " + m.Records.Own.(*records).fileOf(latestFile) + " to run it from the beginning"}
 }
 
 // Back implements runs.Files.
 func (orchestrators) Back(before, after *runs.Records, next engine.Next) engine.Next {
 	was, now := before.Own.(*records), after.Own.(*records)
-	return was.back(now.history, func() engine.Next {
+	return was.describeReversal(now.history, func() engine.Next {
 		next.Loads = fmt.Sprintf("orchestrator %q of session %q: %s", now.agent, now.sessionDir.id, next.Loads)
 		return next
 	})
 }
 
-// sum puts the title and the size into info.
-func (rs *records) sum(info *model.SessionInfo) error {
+// fillInfo puts the title and the size into info.
+func (rs *records) fillInfo(info *model.SessionInfo) error {
 	info.Title = rs.Title()
 	for i := range rs.Versions {
 		if v := &rs.Versions[i]; v.Aside == nil {
@@ -186,14 +186,14 @@ func (rs *records) sum(info *model.SessionInfo) error {
 	return rs.gone
 }
 
-func (rs *records) about(id string) (about engine.About, err error) {
+func (rs *records) describeRow(id string) (about engine.About, err error) {
 	v, n, err := rs.Row(id)
 	if err != nil {
 		return about, err
 	}
 	about.Facts, about.Gaps = v.Run.Facts(n), v.Run.Gaps()
 	if r, lies := v.Own.(*record); lies {
-		about.Facts = append(about.Facts, r.item.facts(&rs.place)...)
+		about.Facts = append(about.Facts, r.item.fileFacts(&rs.place)...)
 	}
 	return about, nil
 }

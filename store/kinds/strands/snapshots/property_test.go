@@ -85,7 +85,7 @@ func (a *scripted) save(t *rapid.T, messages []json.RawMessage, words []string, 
 		file = strings.NewReplacer("schema_version", "schemaVersion", "created_at", "createdAt", "app_data", "appData").Replace(file)
 	}
 	if trigger {
-		id, err := a.ids.mint(*a.clock)
+		id, err := a.ids.mintID(*a.clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func (a *holding) Turn(t *rapid.T) []storetest.Over {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := payload(over)
+	state, err := dataOf(over)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func (f *framework) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
 	if err = errors.Join(err, readErr); err != nil {
 		t.Fatal(err)
 	}
-	if loaded, err := payload(data); err != nil || string(loaded) != string(state) {
+	if loaded, err := dataOf(data); err != nil || string(loaded) != string(state) {
 		t.Fatalf("%s: the SDK loads %s, %v, and the head is %s", plan.Headline(), loaded, err, state)
 	}
 }

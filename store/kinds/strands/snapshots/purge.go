@@ -6,43 +6,43 @@ import (
 	"hindcast/model"
 )
 
-// purge plans that what the journal keeps of a session is forgotten, all of it or the
+// planPurge plans that what the journal keeps of a session is forgotten, all of it or the
 // snapshots whose messages say something else in the head. What lies in the session
 // itself stays: the older snapshots are the SDK's own, and the plan says so where they
 // hold what was redacted.
-func (m *move) purge(what model.PurgeScope) {
-	if head := m.h.head(); head >= 0 {
-		m.Target = m.h.point(head)
+func (m *move) planPurge(what model.PurgeScope) {
+	if head := m.h.headPosition(); head >= 0 {
+		m.Target = m.h.pointOf(head)
 	}
 	now := m.headDocument()
 	m.Forget = func(_ string, file []byte) bool {
 		if what == model.PurgeAll {
 			return true
 		}
-		d := parsed(file)
+		d := parseFile(file)
 		return d.Err == nil && d.redactedHazard(now) != ""
 	}
-	m.stays(now)
+	m.warnRedacted(now)
 }
 
-// stays tells of the snapshots that hold what was redacted and are not Hindcast's
+// warnRedacted tells of the snapshots that hold what was redacted and are not Hindcast's
 // to forget.
-func (m *move) stays(now *document) {
+func (m *move) warnRedacted(now *document) {
 	n := 0
 	for i := range m.h.items {
 		it := &m.h.items[i]
 		if it.isLatest() || it.aside != nil || m.place.scope != scopeAgent {
 			continue
 		}
-		data, err := m.h.content(it)
+		data, err := m.h.readContent(it)
 		if err != nil {
 			continue
 		}
-		if d := parsed(data); d.Err == nil && d.redactedHazard(now) != "" {
+		if d := parseFile(data); d.Err == nil && d.redactedHazard(now) != "" {
 			n++
 		}
 	}
 	if n > 0 {
-		m.hazards(fmt.Sprintf("%d snapshots of the session itself hold messages as they were before: they are the SDK's own, and stay", n))
+		m.addHazards(fmt.Sprintf("%d snapshots of the session itself hold messages as they were before: they are the SDK's own, and stay", n))
 	}
 }

@@ -31,12 +31,12 @@ var codec = tree.Codec[*scanned]{
 		s.written = f.Size
 		return s, err
 	},
-	Join: func(before *scanned, is **scanned) bool { return (*is).join(before) },
+	Join: func(before *scanned, is **scanned) bool { return (*is).joinShared(before) },
 }
 
-// join completes a note with the messages that it shares with the snapshot listed before
+// joinShared completes a note with the messages that it shares with the snapshot listed before
 // it; before is nil if there is no such snapshot.
-func (s *scanned) join(before *scanned) bool {
+func (s *scanned) joinShared(before *scanned) bool {
 	if before == nil {
 		before = &scanned{}
 	}
@@ -47,12 +47,12 @@ func (s *scanned) join(before *scanned) bool {
 		return false
 	case !s.noted:
 		s.After = before.mark
-		s.From, s.Keep = s.share(&before.messages)
+		s.From, s.Keep = s.findShared(&before.messages)
 		s.prints, s.shapes = s.prints[s.Keep:], s.shapes[s.Keep:]
 	}
 	s.Own = len(s.prints)
-	s.messages = before.extended(s.From, s.Keep, &s.messages)
-	s.joined, s.mark = true, s.messages.mark()
+	s.messages = before.extendRun(s.From, s.Keep, &s.messages)
+	s.joined, s.mark = true, s.messages.listMark()
 	return true
 }
 
@@ -63,8 +63,8 @@ type room struct {
 	shapes []shape
 }
 
-// extended returns a run of a list with more messages behind it.
-func (m *messages) extended(from, keep int, more *messages) messages {
+// extendRun returns a run of a list with more messages behind it.
+func (m *messages) extendRun(from, keep int, more *messages) messages {
 	r := m.room
 	if r == nil || m.end != len(r.prints) || from+keep != len(m.prints) {
 		r = &room{append([]lineage.Print(nil), m.prints[from:from+keep]...), append([]shape(nil), m.shapes[from:from+keep]...)}

@@ -178,7 +178,7 @@ func TestHeaders_ofALongSession(t *testing.T) {
 	}
 	size := 0
 	for _, h := range rows {
-		name := p.kept("snapshot_" + h.ID + ".json")
+		name := p.storageName("snapshot_" + h.ID + ".json")
 		at, err := s.files.Storage.In().Stamp(name)
 		if err != nil {
 			t.Fatal(err)
@@ -199,11 +199,11 @@ func TestParseNote_ofSomethingElse(t *testing.T) {
 	before := first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3})
 	m := messages{prints: []lineage.Print{4, 6, 8}, shapes: []shape{2, 3, 4}}
 	read := &scanned{note: note{capture: capture{Dialect: python, Title: "t", Removed: 3}}, messages: m}
-	read.join(before)
+	read.joinShared(before)
 	text := read.appendNote()
 	taken := func(text []byte, before *scanned) (*scanned, bool) {
 		s, err := parseNote(text)
-		return s, err == nil && s.join(before)
+		return s, err == nil && s.joinShared(before)
 	}
 	if got, ok := taken(text, before); !ok || !reflect.DeepEqual(got.capture, read.capture) || !slices.Equal(got.prints, m.prints) || !slices.Equal(got.shapes, m.shapes) {
 		t.Fatalf("%+v, %t of %s", got, ok, text)

@@ -38,9 +38,9 @@ func sign(ctx context.Context, _ engine.Site, t tree.Tree) (why string, ok bool,
 	l := looker{ctx: ctx, tree: t}
 	for _, at := range []struct{ dir, name string }{{"", ""}, {namespace, namespace + "/…/"}, {".", "…/"}} {
 		if at.dir == "" {
-			l.session(".", at.name)
+			l.lookAtSession(".", at.name)
 		} else {
-			l.sessions(at.dir, at.name)
+			l.lookAtSessions(at.dir, at.name)
 		}
 		if l.why != "" || l.err != nil {
 			break
@@ -65,8 +65,8 @@ type looker struct {
 	err    error
 }
 
-// sessions looks into the folders in a folder.
-func (l *looker) sessions(dir, name string) {
+// lookAtSessions looks into the folders in a folder.
+func (l *looker) lookAtSessions(dir, name string) {
 	names, err := l.tree.Folders(dir)
 	if err != nil {
 		return // it is not there, or not a folder that can be read
@@ -79,14 +79,14 @@ func (l *looker) sessions(dir, name string) {
 			return
 		}
 		if base != journal.Folder {
-			l.session(path.Join(dir, base), name)
+			l.lookAtSession(path.Join(dir, base), name)
 		}
 	}
 }
 
-// session looks into the folder of one session. why has only names of the SDKs, and no
+// lookAtSession looks into the folder of one session. why has only names of the SDKs, and no
 // names from the data.
-func (l *looker) session(dir, name string) {
+func (l *looker) lookAtSession(dir, name string) {
 	if !tree.IsFolder(l.tree, path.Join(dir, scopesDir)) {
 		return
 	}

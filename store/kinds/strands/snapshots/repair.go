@@ -14,53 +14,53 @@ import (
 // that the SDK begins anew. Snapshots that the SDK lists and cannot restore are set
 // aside. The journal keeps the old files, and the timeline shows them.
 
-// repair plans a repair. The error is a model.NothingToError where nothing keeps the
+// planRepair plans a repair. The error is a model.NothingToError where nothing keeps the
 // SDK from starting, and a *model.UnsupportedError where something does that no file can
 // mend.
-func (m *move) repair() error {
-	if head := m.h.head(); head >= 0 {
-		m.Target = m.h.point(head)
+func (m *move) planRepair() error {
+	if head := m.h.headPosition(); head >= 0 {
+		m.Target = m.h.pointOf(head)
 	}
 	if err := m.mendLatest(); err != nil {
 		return err
 	}
 	m.mendHistory()
 	if len(m.Steps) == 0 {
-		return m.beyond()
+		return m.nothingToMend()
 	}
-	m.guard()
-	m.hazards(running)
+	m.addGuard()
+	m.addHazards(running)
 	m.Writes = append(m.Writes, journaled)
 	return nil
 }
 
 // mendLatest plans what an SDK starts from, or that it begins anew.
 func (m *move) mendLatest() error {
-	name := m.place.kept(latestFile)
-	data, err := m.latest()
+	name := m.place.storageName(latestFile)
+	data, err := m.readLatest()
 	if errors.Is(err, files.ErrTooLarge) || errors.Is(err, files.ErrSymlink) {
 		return &model.UnsupportedError{Op: model.OpRepair, Reason: err.Error() + ": Hindcast does not write to it"}
 	}
 	if err != nil || m.h.at < 0 {
 		return err
 	}
-	doc := parsed(data)
-	fatal, _ := m.judged(&doc)
-	if len(fatal) == 0 && !m.foreign(&doc) {
+	doc := parseFile(data)
+	fatal, _ := m.judgeLatest(&doc)
+	if len(fatal) == 0 && !m.isForeign(&doc) {
 		return nil
 	}
 	if len(fatal) > 0 {
 		if fatal[0].Code == FaultSchema {
 			m.askSchema(&doc)
 		}
-		m.hazards("the SDK does not start from the snapshot that it loads: " + fatal[0].Meaning)
+		m.addHazards("the SDK does not start from the snapshot that it loads: " + fatal[0].Meaning)
 	}
 	for i := len(m.h.items) - 1; i >= 0; i-- {
 		good := &m.h.items[i]
-		if i == m.h.at || good.aside != nil || m.foreign(&doc) && good.Dialect == doc.Dialect {
+		if i == m.h.at || good.aside != nil || m.isForeign(&doc) && good.Dialect == doc.Dialect {
 			continue
 		}
-		d, err := m.sound(good)
+		d, err := m.soundDocument(good)
 		if refused := (*RefusedError)(nil); errors.As(err, &refused) || errors.Is(err, model.ErrNoSnapshot) {
 			continue
 		}
@@ -68,21 +68,21 @@ func (m *move) mendLatest() error {
 			return err
 		}
 		m.target, m.doc = i, d
-		m.Target = m.h.point(i)
-		content, said := d.resumable(m.versions(&d))
-		m.hazards(said)
-		m.step(tree.Step{Name: name, Data: content})
+		m.Target = m.h.pointOf(i)
+		content, said := d.resumableBytes(m.sdkVersions(&d))
+		m.addHazards(said)
+		m.addStep(tree.Step{Name: name, Data: content})
 		return nil
 	}
 	m.Target = model.Point{}
 	m.Asks = append(m.Asks, "there is no snapshot that the SDK would start from: it begins anew, without messages")
-	m.step(tree.Step{Name: name, Aside: true})
+	m.addStep(tree.Step{Name: name, Aside: true})
 	return nil
 }
 
-// foreign reports whether a document is of another SDK than all the others, and
+// isForeign reports whether a document is of another SDK than all the others, and
 // asks whether that is the wrong one.
-func (m *move) foreign(d *document) bool {
+func (m *move) isForeign(d *document) bool {
 	others := 0
 	for i := range m.h.items {
 		it := &m.h.items[i]
@@ -113,20 +113,20 @@ func (m *move) mendHistory() {
 		switch {
 		case it.isLatest() || it.aside != nil || it.err != nil:
 		case it.Problem != "":
-			m.step(tree.Step{Name: m.place.kept(it.name), Aside: true})
-			m.hazards(fmt.Sprintf("%s cannot be read and is set aside: %s", it.name, it.Problem))
+			m.addStep(tree.Step{Name: m.place.storageName(it.name), Aside: true})
+			m.addHazards(fmt.Sprintf("%s cannot be read and is set aside: %s", it.name, it.Problem))
 		case !uuid7().MatchString(it.id):
-			m.step(tree.Step{Name: m.place.kept(it.name), Aside: true})
-			m.hazards(fmt.Sprintf("%s has no name of a snapshot and is set aside", it.name))
+			m.addStep(tree.Step{Name: m.place.storageName(it.name), Aside: true})
+			m.addHazards(fmt.Sprintf("%s has no name of a snapshot and is set aside", it.name))
 		}
 	}
 }
 
-// beyond says why nothing is mended: because there is nothing, or because no file
+// nothingToMend says why nothing is mended: because there is nothing, or because no file
 // is at fault.
-func (m *move) beyond() error {
-	c := checkup{place: &m.place, tree: m.in, running: &m.s.running, said: make(map[string]bool), dialect: m.h.dialect()}
-	c.identifiers()
+func (m *move) nothingToMend() error {
+	c := checkup{place: &m.place, tree: m.in, running: &m.s.running, said: make(map[string]bool), dialect: m.h.startDialect()}
+	c.checkIdentifiers()
 	for _, f := range c.list.All() {
 		if f.Severity == model.Stops {
 			return &model.UnsupportedError{Op: model.OpRepair, Reason: f.Meaning + ", which Strands for TypeScript refuses: fork the session under another name"}

@@ -70,7 +70,7 @@ func TestPlanRepair(t *testing.T) {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
-		got := parsed([]byte(latestOf(t, dir, "s", "default")))
+		got := parseFile([]byte(latestOf(t, dir, "s", "default")))
 		if _, n := got.lastMessage(); n != 4 || len(plan.Hazards) < 2 || plan.Resume == nil {
 			t.Errorf("%s: %d messages, not 4; %q", name, n, plan.Hazards)
 		}
@@ -130,7 +130,7 @@ func TestPlanRepair_ofTypeScript(t *testing.T) {
 			continue
 		}
 		do(t, s, plan, nil)
-		d := parsed([]byte(latestOf(t, dir, "s", "agent")))
+		d := parseFile([]byte(latestOf(t, dir, "s", "agent")))
 		if _, n := d.lastMessage(); n != c.want || d.Dialect != typeScript {
 			t.Errorf("%s: %d messages of %s", name, n, d.Dialect)
 		}

@@ -47,23 +47,23 @@ type standing struct {
 	newer, lost, hidden bool
 }
 
-// standing reads where a snapshot of a place stands for some versions of the SDK.
-func (p *place) standing(d *document, in sdk.Span) standing {
+// readStanding reads where a snapshot of a place stands for some versions of the SDK.
+func (p *place) readStanding(d *document, in sdk.Span) standing {
 	if d.Dialect == typeScript && p.unified && !in.NewestFollows(storesUnified) {
 		return standing{dialect: d.Dialect, sdk: in, hidden: true}
 	}
-	return d.stand(in)
+	return d.readStanding(in)
 }
 
-// stand reads where a snapshot stands for some versions of the SDK.
-func (d *document) stand(in sdk.Span) standing {
+// readStanding reads where a snapshot stands for some versions of the SDK.
+func (d *document) readStanding(in sdk.Span) standing {
 	t := d.Tape
 	s := standing{dialect: d.Dialect, sdk: in}
 	last, n := d.lastMessage()
 	s.messages = n
 	s.byTail(t, last)
-	state := d.interrupts()
-	pending := d.pending()
+	state := d.interruptState()
+	pending := d.pendingMessage()
 	activated := t.Kind(t.Find(state, "activated")) == jsontape.True
 	if d.Dialect == typeScript && !in.NewestFollows(keepsInterrupts) {
 		s.lost = activated || pending >= 0
@@ -103,18 +103,18 @@ func (s *standing) byTail(t *jsontape.Tape, last jsontape.Node) {
 	}
 }
 
-// interrupts returns the node of the interrupt state, or -1.
-func (d *document) interrupts() jsontape.Node {
+// interruptState returns the node of the interrupt state, or -1.
+func (d *document) interruptState() jsontape.Node {
 	if d.Dialect == typeScript {
 		return d.Tape.Find(d.data, "interrupts")
 	}
 	return d.Tape.Find(d.data, "interrupt_state")
 }
 
-// pending returns the message in the interrupt state whose tools are still to run, or -1.
+// pendingMessage returns the message in the interrupt state whose tools are still to run, or -1.
 // Older SDKs for Python store it in the context.
-func (d *document) pending() jsontape.Node {
-	t, state := d.Tape, d.interrupts()
+func (d *document) pendingMessage() jsontape.Node {
+	t, state := d.Tape, d.interruptState()
 	if d.Dialect == typeScript {
 		return t.Find(t.Find(state, "pendingToolExecution"), "assistantMessageData")
 	}
@@ -165,15 +165,15 @@ func waitingOf(t *jsontape.Tape, interrupts jsontape.Node) (ids []string) {
 	return ids
 }
 
-// resume returns the calls that go on from there, the best first, as they were seen
+// resumeCalls returns the calls that go on from there, the best first, as they were seen
 // to work; see versions.go.
-func (s *standing) resume() []model.Resume {
+func (s *standing) resumeCalls() []model.Resume {
 	text, none := `agent("…")`, `agent(None)`
 	if s.dialect == typeScript {
 		text, none = `invoke("…")`, `invoke(undefined)`
 	}
 	const twice = "two messages of the user in a row are sent, which some providers refuse"
-	tools := naming(s.tools)
+	tools := joinNames(s.tools)
 	switch s.stance {
 	case atStart:
 		return []model.Resume{{Call: text, Then: "the conversation begins with your text"}}
@@ -200,7 +200,7 @@ func (s *standing) resume() []model.Resume {
 			{Call: text, Then: "the tools run all the same, behind your text: " + twice},
 		}
 	case atInterrupt:
-		return s.answers()
+		return s.answerCall()
 	}
 	return []model.Resume{
 		{Call: text, Then: "the next turn begins with your text"},
@@ -208,8 +208,8 @@ func (s *standing) resume() []model.Resume {
 	}
 }
 
-// answers returns the call that answers the interrupts.
-func (s *standing) answers() []model.Resume {
+// answerCall returns the call that answers the interrupts.
+func (s *standing) answerCall() []model.Resume {
 	var parts []string
 	for _, id := range s.waiting {
 		part := fmt.Sprintf(`{"interruptResponse": {"interruptId": %s, "response": …}}`, jsontape.AppendQuoted(nil, id))
@@ -224,7 +224,7 @@ func (s *standing) answers() []model.Resume {
 	}
 	then := "your answer is passed to the interrupted tool call, then the pending tools run"
 	if len(s.tools) > 0 {
-		then += ": " + naming(s.tools)
+		then += ": " + joinNames(s.tools)
 	}
 	return []model.Resume{{Call: call, Then: s.pendingThen(then) + "; any other input is a TypeError"}}
 }
@@ -236,11 +236,11 @@ func (s *standing) pendingThen(done string) string {
 		return done
 	}
 	return s.sdk.Words(readsPending, done,
-		s.sdk.Words(runsUnread, "the tools of the last message run, also those that have a result: "+naming(s.tools), "KeyError: 'tool_use_message'"))
+		s.sdk.Words(runsUnread, "the tools of the last message run, also those that have a result: "+joinNames(s.tools), "KeyError: 'tool_use_message'"))
 }
 
-// asks returns the reasons to ask once more before a session is put there.
-func (s *standing) asks() []string {
+// reasonsToAsk returns the reasons to ask once more before a session is put there.
+func (s *standing) reasonsToAsk() []string {
 	switch {
 	case s.hidden:
 		return []string{"Strands for TypeScript " + storesUnified.Before() + " has no unified storage, in which the session lies, and does not find it"}
@@ -253,13 +253,13 @@ func (s *standing) asks() []string {
 		}
 		return []string{ask}
 	case s.stance == atCalls, s.stance == atPending:
-		return []string{fmt.Sprintf("to go on from there runs %s, maybe for the second time: what they did outside of the session is not taken back", naming(s.tools))}
+		return []string{fmt.Sprintf("to go on from there runs %s, maybe for the second time: what they did outside of the session is not taken back", joinNames(s.tools))}
 	}
 	return nil
 }
 
-// loads says in a sentence what the SDK loads.
-func (s *standing) loads(p *place, session string) string {
+// loadsSentence says in a sentence what the SDK loads.
+func (s *standing) loadsSentence(p *place, session string) string {
 	manager := fmt.Sprintf("SnapshotSessionManager(%q)", session)
 	if s.dialect == typeScript {
 		manager = fmt.Sprintf("new SessionManager({ sessionId: %q })", session)
@@ -283,8 +283,8 @@ func (s *standing) loads(p *place, session string) string {
 	return fmt.Sprintf("%s with agent %q loads %s of %s, %s", manager, p.agent, latestFile, what, where)
 }
 
-// naming returns names in a sentence.
-func naming(names []string) string {
+// joinNames returns names in a sentence.
+func joinNames(names []string) string {
 	const most = 5
 	quoted := make([]string, 0, most+1)
 	for i, name := range names {

@@ -111,12 +111,12 @@ func TestAppendNote_ofMessagesThatAreAlike(t *testing.T) {
 	before, read := first(all.prints, all.shapes), &scanned{messages: *m}
 	done := make(chan []byte, 1)
 	go func() {
-		read.join(before)
+		read.joinShared(before)
 		done <- read.appendNote()
 	}()
 	select {
 	case note := <-done:
-		if back, err := parseNote(note); err != nil || !back.join(before) || !slices.Equal(back.prints, m.prints) {
+		if back, err := parseNote(note); err != nil || !back.joinShared(before) || !slices.Equal(back.prints, m.prints) {
 			t.Error("the note does not give the messages back")
 		}
 	case <-time.After(20 * time.Second):

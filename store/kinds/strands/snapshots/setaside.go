@@ -18,14 +18,14 @@ import (
 // keptPrefix begins the ids of snapshots that have none of their own. Their SHA-256 follows.
 const keptPrefix = "kept-"
 
-// aside returns the snapshots of the place that the journal may have alone, read, but those
+// listAside returns the snapshots of the place that the journal may have alone, read, but those
 // that were purged.
-func (h *history) aside() (list []kept) {
+func (h *history) listAside() (list []kept) {
 	taken := make(map[string]bool, len(h.listing.history)+1)
 	for _, name := range slices.Concat(h.listing.history, h.latest) {
 		taken[idOf(name)] = true
 	}
-	for _, a := range h.writes(h.in).ListAside() {
+	for _, a := range h.placeWrites(h.in).ListAside() {
 		id := h.idAside(a)
 		if id == "" {
 			continue
@@ -37,7 +37,7 @@ func (h *history) aside() (list []kept) {
 			continue
 		}
 		taken[id] = true
-		if data, err := h.writes(h.in).Read(a); err == nil {
+		if data, err := h.placeWrites(h.in).Read(a); err == nil {
 			k := kept{item: item{id: id, name: path.Base(a.Name), aside: a}}
 			k.capture, k.messages = readCapture(data)
 			list = append(list, k)
@@ -58,7 +58,7 @@ func (h *history) idAside(a *engine.Aside) string {
 	name := path.Base(a.Name)
 	m := historyName().FindStringSubmatch(name)
 	switch {
-	case a.Name != h.kept(name) || a.Saved != "" || a.How == engine.Undone:
+	case a.Name != h.storageName(name) || a.Saved != "" || a.How == engine.Undone:
 	case name == latestFile && (a.Head == latestID || strings.HasPrefix(a.Head, keptPrefix)): // where an immutable one was the head, it holds the same
 		return latestID
 	case m != nil && a.How == engine.SetAside:
@@ -67,8 +67,8 @@ func (h *history) idAside(a *engine.Aside) string {
 	return ""
 }
 
-// holds reports whether a snapshot that is there has the same data.
-func (h *history) holds(k *kept, latest *scanned) bool {
+// holdsData reports whether a snapshot that is there has the same data.
+func (h *history) holdsData(k *kept, latest *scanned) bool {
 	return latest != nil && latest.Sum == k.Sum || slices.ContainsFunc(h.items, func(i item) bool { return i.aside == nil && i.Sum == k.Sum })
 }
 
@@ -76,8 +76,8 @@ func (h *history) holds(k *kept, latest *scanned) bool {
 // They come before the latest, which may go on from one of them. latest may be nil.
 func (l *line) addOverwritten(aside []kept, latest *scanned) {
 	for i := range aside {
-		if k := &aside[i]; k.aside.How == engine.BroughtBack && !l.history.holds(k, latest) {
-			l.add(k.item, &k.messages)
+		if k := &aside[i]; k.aside.How == engine.BroughtBack && !l.history.holdsData(k, latest) {
+			l.addSnapshot(k.item, &k.messages)
 		}
 	}
 }
@@ -89,10 +89,10 @@ func (l *line) addSetAside(aside []kept) {
 	h := l.history
 	for i := range aside {
 		k := &aside[i]
-		if k.aside.How == engine.BroughtBack || k.name == latestFile && k.Sum != "" && h.holds(k, nil) {
+		if k.aside.How == engine.BroughtBack || k.name == latestFile && k.Sum != "" && h.holdsData(k, nil) {
 			continue
 		}
-		l.add(k.item, &k.messages)
+		l.addSnapshot(k.item, &k.messages)
 		it := &h.items[len(h.items)-1]
 		if it.How == lineage.Beginning && it.Parent == h.at && it.Shared == it.messages {
 			it.Link = h.items[h.at].Link
@@ -100,10 +100,10 @@ func (l *line) addSetAside(aside []kept) {
 	}
 }
 
-// restored reports whether the head is the snapshot that Hindcast last restored.
-func (h *history) restored() bool {
-	last := h.writes(h.in).Last()
-	return last != nil && h.head() >= 0 && last.To == h.items[h.head()].id
+// isRestored reports whether the head is the snapshot that Hindcast last restored.
+func (h *history) isRestored() bool {
+	last := h.placeWrites(h.in).Last()
+	return last != nil && h.headPosition() >= 0 && last.To == h.items[h.headPosition()].id
 }
 
 // What a place alone knows of a row that is off the path.

@@ -12,8 +12,8 @@ import (
 	"hindcast/store/kinds/strands/runs"
 )
 
-// state returns the member "data" of the file of a row, as it was written.
-func (s *Store) state(_ context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+// readState returns the member "data" of the file of a row, as it was written.
+func (s *Store) readState(_ context.Context, in engine.In, row *engine.Row) ([]byte, error) {
 	p := row.Place.Own.(place)
 	if p.scope == scopeMultiAgent {
 		log, _, err := row.In()
@@ -22,35 +22,35 @@ func (s *Store) state(_ context.Context, in engine.In, row *engine.Row) ([]byte,
 		}
 		return log.Own.(*runs.Records).State(row.ID)
 	}
-	data, err := p.data(in, row.ID)
+	data, err := p.readData(in, row.ID)
 	if err != nil {
 		return nil, err
 	}
-	return payload(data)
+	return dataOf(data)
 }
 
-// data reads the file of the snapshot of an id.
-func (p *place) data(in engine.In, id string) ([]byte, error) {
-	list, err := p.list(in.Tree)
+// readData reads the file of the snapshot of an id.
+func (p *place) readData(in engine.In, id string) ([]byte, error) {
+	list, err := p.listFiles(in.Tree)
 	if err != nil {
 		return nil, err
 	}
 	for _, names := range [...][]string{list.latest, list.history} {
 		if i := slices.IndexFunc(names, func(name string) bool { return idOf(name) == id }); i >= 0 {
-			return p.content(in, &item{name: names[i]})
+			return p.readContent(in, &item{name: names[i]})
 		}
 	}
 	h := history{place: *p, listing: list, in: in}
-	for _, k := range h.aside() {
+	for _, k := range h.listAside() {
 		if k.id == id {
-			return p.content(in, &k.item)
+			return p.readContent(in, &k.item)
 		}
 	}
 	return nil, model.ErrNoSnapshot
 }
 
-// payload returns the data of a snapshot file.
-func payload(file []byte) (data []byte, err error) {
+// dataOf returns the data of a snapshot file.
+func dataOf(file []byte) (data []byte, err error) {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	for m, err := range jsontape.Members(file) {
 		if err != nil {

@@ -72,18 +72,18 @@ func openSite(ctx context.Context, cache *files.Cache, at engine.Site) (*Store, 
 	o := engine.StorageOptions{Cache: cache, On: at.On}
 	s := &Store{random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
 	o.Place, o.Ignore, o.Notes, o.Now = s.placeNamed, isTemporary, noteKind, time.Now
-	if s.single, s.unified = single(whole, t), path.Base(whole) == namespace; s.single != nil {
+	if s.single, s.unified = singleSession(whole, t), path.Base(whole) == namespace; s.single != nil {
 		o.Up++
 	}
 	if s.unified || s.single != nil && s.single.unified {
 		o.Up++
 	}
-	s.files = &engine.Files{Damage: journalFault(""), Deep: true, Mark: s.mark, Watching: s.watch}
+	s.files = &engine.Files{Damage: journalFault(""), Deep: true, Mark: s.storageMark, Watching: s.watchFolder}
 	if s.files.Storage, err = engine.OpenStorage(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
 	s.files.Storage.Recover(ctx)
-	s.Store = engine.OnFiles(s.format(), s.files, dir)
+	s.Store = engine.OnFiles(s.engineFormat(), s.files, dir)
 	return s, nil
 }
 
@@ -94,29 +94,29 @@ func (s *Store) Features() store.Features {
 	return f
 }
 
-// format returns the functions by which the engine reads and writes the folder.
-func (s *Store) format() engine.Format {
+// engineFormat returns the functions by which the engine reads and writes the folder.
+func (s *Store) engineFormat() engine.Format {
 	return engine.Format{
 		Name: kind, Framework: "Strands", IDs: "the UUID in the name of the file; of a node execution " + runs.DerivedIDs,
-		List: s.list, Place: s.place, Read: s.read, State: s.state, About: s.about, Faults: s.faults, Check: s.unlisted, Warns: true,
-		Lacks: lacks, Move: s.move, Next: s.next,
+		List: s.listSessions, Place: s.findPlace, Read: s.readLog, State: s.readState, About: s.describeRow, Faults: s.findFaults, Check: s.findUnlisted, Warns: true,
+		Lacks: lacks, Move: s.planMove, Next: s.predictNext,
 	}
 }
 
-// mark tells what a session follows from besides its files: the versions that are said to run, and the journal.
-func (s *Store) mark(context.Context, engine.Place) (string, error) {
+// storageMark tells what a session follows from besides its files: the versions that are said to run, and the journal.
+func (s *Store) storageMark(context.Context, engine.Place) (string, error) {
 	at, err := s.files.Storage.In().Stamp(engine.JournalFile)
 	return fmt.Sprint(s.running.ListAssumed(), at), err
 }
 
-// list returns the sessions, the newest change first, as the snapshots themselves tell it. Of a session of
+// listSessions returns the sessions, the newest change first, as the snapshots themselves tell it. Of a session of
 // more than 32 MiB the faults inside of its older snapshots are not counted; faults tells them.
-func (s *Store) list(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
+func (s *Store) listSessions(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		places, err := s.newest(ctx, in)
+		places, err := s.newestPlaces(ctx, in)
 		for _, p := range places {
 			var info model.SessionInfo
-			info, err = s.info(ctx, in, p.place, p.updated)
+			info, err = s.readInfo(ctx, in, p.place, p.updated)
 			if errors.Is(err, fs.ErrNotExist) {
 				err = nil // it was deleted since it was listed
 				continue
@@ -137,9 +137,9 @@ type dated struct {
 	updated time.Time
 }
 
-// newest returns all places, that with the newest change first.
-func (s *Store) newest(ctx context.Context, in engine.In) ([]dated, error) {
-	places, err := s.places(in)
+// newestPlaces returns all places, that with the newest change first.
+func (s *Store) newestPlaces(ctx context.Context, in engine.In) ([]dated, error) {
+	places, err := s.listPlaces(in)
 	if err != nil {
 		return nil, err
 	}
@@ -156,16 +156,16 @@ func (s *Store) newest(ctx context.Context, in engine.In) ([]dated, error) {
 	return list, nil
 }
 
-// info reads the entry of a place in the list of sessions. For an unreadable place, the entry only
+// readInfo reads the entry of a place in the list of sessions. For an unreadable place, the entry only
 // counts its faults. The error is the error of an ended context, or fs.ErrNotExist.
-func (s *Store) info(ctx context.Context, in engine.In, p place, updated time.Time) (model.SessionInfo, error) {
+func (s *Store) readInfo(ctx context.Context, in engine.In, p place, updated time.Time) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
-	log, err := s.read(ctx, in, p.at(), "")
+	log, err := s.readLog(ctx, in, p.enginePlace(), "")
 	if err == nil {
-		log, err = in.Writes.Complete(ctx, in, log, s.read)
+		log, err = in.Writes.Complete(ctx, in, log, s.readLog)
 	}
 	if err == nil {
-		err = sessionIn(log).sum(&info)
+		err = sessionIn(log).fillInfo(&info)
 		info.Count(log.Rows)
 	}
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
@@ -177,11 +177,11 @@ func (s *Store) info(ctx context.Context, in engine.In, p place, updated time.Ti
 
 // session is the decoded content of a place: the snapshots of an agent, or of an orchestrator.
 type session interface {
-	// sum puts the title and the size into info. The error is fs.ErrNotExist where the
+	// fillInfo puts the title and the size into info. The error is fs.ErrNotExist where the
 	// folder is gone.
-	sum(info *model.SessionInfo) error
-	// about describes the row of an id besides its state.
-	about(id string) (engine.About, error)
+	fillInfo(info *model.SessionInfo) error
+	// describeRow describes the row of an id besides its state.
+	describeRow(id string) (engine.About, error)
 }
 
 // sessionIn returns the session that a log was read from.
@@ -192,8 +192,8 @@ func sessionIn(log *engine.Log) session {
 	return log.Own.(*history)
 }
 
-// read returns the log of the session at a place.
-func (s *Store) read(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
+// readLog returns the log of the session at a place.
+func (s *Store) readLog(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
 	p := at.Own.(place)
 	if p.scope == scopeMultiAgent {
 		log, err := runs.Format{Files: orchestrators{s}}.Read(ctx, in, at)
@@ -202,14 +202,14 @@ func (s *Store) read(ctx context.Context, in engine.In, at engine.Place, _ strin
 		}
 		return log, err
 	}
-	h, err := p.read(ctx, in)
+	h, err := p.readHistory(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return h.log(at), nil
+	return h.buildLog(at), nil
 }
 
-func (h *history) sum(info *model.SessionInfo) error {
+func (h *history) fillInfo(info *model.SessionInfo) error {
 	for i := range h.items {
 		info.Size += h.items[i].written
 		info.Title = cmp.Or(info.Title, h.items[i].Opening)

@@ -31,8 +31,8 @@ type tally struct {
 // countFaults counts the faults of a place for the list of sessions. Faults describes
 // them, and says why the search ended.
 func (s *Store) countFaults(ctx context.Context, in engine.In, p *place, log *engine.Log) int {
-	key := p.path() + "/" + s.running.ListAssumed().Short() // no file is called so
-	now, ok := s.tally(in, p)
+	key := p.pathOf() + "/" + s.running.ListAssumed().Short() // no file is called so
+	now, ok := s.tallyPlace(in, p)
 	if ok {
 		if text, known := in.Memo.Notes.Recall(key, now.at); known && bytes.HasPrefix(text, now.sum) {
 			if n, size := binary.Uvarint(text[len(now.sum):]); size > 0 {
@@ -40,7 +40,7 @@ func (s *Store) countFaults(ctx context.Context, in engine.In, p *place, log *en
 			}
 		}
 	}
-	found, err := s.check(ctx, in, p, log, quickBytes)
+	found, err := s.checkPlaces(ctx, in, p, log, quickBytes)
 	n := len(model.Harmful(found))
 	if ok && err == nil {
 		in.Memo.Notes.Note(key, now.at, binary.AppendUvarint(now.sum, uint64(n)))
@@ -48,18 +48,18 @@ func (s *Store) countFaults(ctx context.Context, in engine.In, p *place, log *en
 	return n
 }
 
-// tally looks at the files of a place. Its result cannot be cached if a file was just
+// tallyPlace looks at the files of a place. Its result cannot be cached if a file was just
 // written, if the age of a file counts, or if a file cannot be read.
-func (s *Store) tally(in engine.In, p *place) (now tally, ok bool) {
+func (s *Store) tallyPlace(in engine.In, p *place) (now tally, ok bool) {
 	t := in.Tree
-	l, err := p.list(t)
+	l, err := p.listFiles(t)
 	if err != nil || len(l.history)+len(l.latest) == 0 || l.unlisted != nil || s.files.Storage.Broken() != nil {
 		return tally{}, false
 	}
 	listed := slices.Concat(l.history, l.latest)
-	last := p.kept(listed[len(listed)-1])
+	last := p.storageName(listed[len(listed)-1])
 	hash := sha256.New()
-	for _, dir := range []string{p.name(), p.name(historyDir)} {
+	for _, dir := range []string{p.nameOf(), p.nameOf(historyDir)} {
 		defer t.Hold(dir)()
 		names, err := t.List(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -6,15 +6,15 @@ import (
 	"hindcast/store/kinds/strands/lineage"
 )
 
-// log returns the rows of a place.
-func (h *history) log(at engine.Place) *engine.Log {
-	head := h.head()
-	log := &engine.Log{Place: at, Head: -1, Pointed: true, Empty: h.gone == nil, Own: h, Aside: map[string]*engine.Aside{}, Written: h.written()}
+// buildLog returns the rows of a place.
+func (h *history) buildLog(at engine.Place) *engine.Log {
+	head := h.headPosition()
+	log := &engine.Log{Place: at, Head: -1, Pointed: true, Empty: h.gone == nil, Own: h, Aside: map[string]*engine.Aside{}, Written: h.writtenAt()}
 	for i := range h.items {
 		if i == h.at && h.same >= 0 {
 			continue
 		}
-		it, header := &h.items[i], h.header(i)
+		it, header := &h.items[i], h.newHeader(i)
 		header.Orphaned = head < 0 // an SDK starts from nothing
 		switch {
 		case it.aside != nil && it.aside.How == engine.BroughtBack:
@@ -30,25 +30,25 @@ func (h *history) log(at engine.Place) *engine.Log {
 		if it.aside != nil {
 			log.Aside[it.id] = it.aside
 		}
-		log.Rows, log.Files, log.Contents = append(log.Rows, header), append(log.Files, h.kept(it.name)), append(log.Contents, it.Sum)
+		log.Rows, log.Files, log.Contents = append(log.Rows, header), append(log.Files, h.storageName(it.name)), append(log.Contents, it.Sum)
 	}
 	return log
 }
 
-// written returns when snapshot_latest.json was written, which an agent at work does with
+// writtenAt returns when snapshot_latest.json was written, which an agent at work does with
 // each save.
-func (h *history) written() []engine.Written {
-	at, err := h.in.Stamp(h.kept(latestFile))
+func (h *history) writtenAt() []engine.Written {
+	at, err := h.in.Stamp(h.storageName(latestFile))
 	if err != nil {
 		return nil
 	}
-	return []engine.Written{{Name: h.kept(latestFile), At: at.Modified}}
+	return []engine.Written{{Name: h.storageName(latestFile), At: at.Modified}}
 }
 
-func (h *history) header(i int) model.Header {
+func (h *history) newHeader(i int) model.Header {
 	it := &h.items[i]
 	header := model.Header{
-		ID: it.id, SessionID: h.id, CreatedAt: it.created(), Index: h.index(i), TurnIndex: it.turns,
+		ID: it.id, SessionID: h.id, CreatedAt: it.createdAt(), Index: h.indexOf(i), TurnIndex: it.turns,
 		Event: model.SnapshotEventNamed, Position: it.Position, Title: it.Title, Size: it.Size,
 	}
 	if it.Parent >= 0 {

@@ -39,14 +39,14 @@ func halfOf(id string) (half uint64, ok bool) {
 	return binary.BigEndian.Uint64(u[:]), err == nil
 }
 
-// after takes note of an id that is there.
-func (m *minter) after(id string) {
+// noteID takes note of an id that is there.
+func (m *minter) noteID(id string) {
 	half, _ := halfOf(id)
 	m.last = max(m.last, half)
 }
 
-// mint makes the id of a snapshot that is taken at a time.
-func (m *minter) mint(at time.Time) (string, error) {
+// mintID makes the id of a snapshot that is taken at a time.
+func (m *minter) mintID(at time.Time) (string, error) {
 	var u uuid.UUID
 	m.random(u[6:])
 	seed := uint64(version7 | binary.BigEndian.Uint16(u[6:])&(lastCount>>1)) // leaves half of the counter

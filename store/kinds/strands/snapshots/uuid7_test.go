@@ -18,13 +18,13 @@ func TestMinter_ascends(t *testing.T) {
 		var ids []string
 		base := rapid.Int64Range(0, lastMilli-10_000).Draw(t, "base")
 		if rapid.Bool().Draw(t, "there is one") {
-			m.after("not-a-uuid")
-			m.after("01a1fba8-d2e2-76d5-8f2e-4036af2a54d0")
+			m.noteID("not-a-uuid")
+			m.noteID("01a1fba8-d2e2-76d5-8f2e-4036af2a54d0")
 			ids = append(ids, "01a1fba8-d2e2-76d5-8f2e-4036af2a54d0")
 		}
 		for range rapid.IntRange(1, 50).Draw(t, "n") {
 			at := time.UnixMilli(base + rapid.Int64Range(-5, 5).Draw(t, "step"))
-			id, err := m.mint(at)
+			id, err := m.mintID(at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestMinter_burst(t *testing.T) {
 	m := minter{random: func(b []byte) { _, _ = rand.Read(b) }}
 	var ids []string
 	for range 10_000 {
-		id, err := m.mint(noon)
+		id, err := m.mintID(noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +60,8 @@ func TestMinter_burst(t *testing.T) {
 
 func TestMinter_noLaterID(t *testing.T) {
 	m := minter{random: func([]byte) {}}
-	m.after("ffffffff-ffff-7fff-bfff-ffffffffffff")
-	if id, err := m.mint(noon); !errors.Is(err, errNoLaterID) {
+	m.noteID("ffffffff-ffff-7fff-bfff-ffffffffffff")
+	if id, err := m.mintID(noon); !errors.Is(err, errNoLaterID) {
 		t.Error(id, err)
 	}
 }

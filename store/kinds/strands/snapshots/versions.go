@@ -67,9 +67,9 @@ var signs = []struct {
 	{typeScript, tracksMessages, []string{"data", "messages", "0", "trackingId"}},
 }
 
-// versions returns the SDK versions that may read a snapshot of a place: the running
+// sdkVersions returns the SDK versions that may read a snapshot of a place: the running
 // version if it is known, or all since the first that writes such a file; nil is any file.
-func (p *place) versions(running *sdk.Running, d dialect, t *jsontape.Tape) sdk.Span {
+func (p *place) sdkVersions(running *sdk.Running, d dialect, t *jsontape.Tape) sdk.Span {
 	if v := running.Of(sdkNames[d]); v != nil {
 		return sdk.Only(*v)
 	}

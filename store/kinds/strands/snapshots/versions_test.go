@@ -347,12 +347,12 @@ func TestVersions_areToldByTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(filepath.Join(s.Address(), filepath.FromSlash(p.path(latestFile))))
+		data, err := os.ReadFile(filepath.Join(s.Address(), filepath.FromSlash(p.pathOf(latestFile))))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := parsed(data)
-		in := p.versions(&s.running, d.Dialect, d.Tape)
+		d := parseFile(data)
+		in := p.sdkVersions(&s.running, d.Dialect, d.Tape)
 		if (below != "") != in.AllFollow(storesUnified) || interrupts != in.AllFollow(keepsInterrupts) {
 			t.Errorf("%s saves %q in %q; in question are %+v", a.SDK, a.Writes, a.Layouts, in)
 		}

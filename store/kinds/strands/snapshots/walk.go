@@ -30,16 +30,16 @@ const (
 	moreFiles = 8
 )
 
-// walk puts the immutable snapshots of a history into a line.
-func (h *history) walk(ctx context.Context) (*line, error) {
-	dir, names, l := h.name(historyDir), h.listing.history, newLine(h)
+// walkSnapshots puts the immutable snapshots of a history into a line.
+func (h *history) walkSnapshots(ctx context.Context) (*line, error) {
+	dir, names, l := h.nameOf(historyDir), h.listing.history, newLine(h)
 	defer h.in.Hold(dir)()
 	stamps := make([]tree.Stamp, len(names))
 	for i, name := range names {
 		stamps[i], _ = h.in.Stamp(tree.Join(dir, name)) // to read it is an error
 	}
 	from, c := 0, codec
-	if w, ok := h.in.Memo.FindKept("walk " + dir).(*walk); ok && w.begins(names, stamps) {
+	if w, ok := h.in.Memo.FindKept("walk " + dir).(*walk); ok && w.beginsWith(names, stamps) {
 		last := *w.last
 		last.room = nil // another one goes on from it, too
 		from, c.First = len(w.names), &last
@@ -56,8 +56,8 @@ func (h *history) walk(ctx context.Context) (*line, error) {
 	return l, nil
 }
 
-// begins reports whether the files of a folder begin with those of the walk.
-func (w *walk) begins(names []string, stamps []tree.Stamp) bool {
+// beginsWith reports whether the files of a folder begin with those of the walk.
+func (w *walk) beginsWith(names []string, stamps []tree.Stamp) bool {
 	n := len(w.names)
 	return n <= len(names) && slices.Equal(w.names, names[:n]) && slices.EqualFunc(w.stamps, stamps[:n], surelySame)
 }

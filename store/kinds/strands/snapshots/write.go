@@ -30,9 +30,9 @@ func lacks(op model.Op) string {
 	return store.Cannot(kind, op)
 }
 
-// identity checks the name of a new session: that the SDK of a dialect takes it,
+// checkIdentity checks the name of a new session: that the SDK of a dialect takes it,
 // and that it names one folder.
-func identity(as string, d dialect) error {
+func checkIdentity(as string, d dialect) error {
 	switch {
 	case as == "":
 		return errors.New("the new session needs a name")
