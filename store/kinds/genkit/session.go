@@ -129,8 +129,8 @@ func (p *part) readPlace(ctx context.Context, in engine.In, at place) (*grouping
 	return g, nil
 }
 
-// findRow returns any row of the place, or nil. Parents may be in another session.
-func (g *grouping) findRow(id string) *row {
+// rowOfPlace returns any row of the place, or nil. Parents may be in another session.
+func (g *grouping) rowOfPlace(id string) *row {
 	at, there := slices.BinarySearchFunc(g.noted, id+rowSuffix, func(n tree.Noted[*row], name string) int { return strings.Compare(n.Name, name) })
 	if there && strayOf(&g.noted[at]) == nil {
 		return g.noted[at].Is
@@ -225,5 +225,5 @@ func (s *session) findRow(id string) *row {
 	if r := s.byID[id]; r != nil {
 		return r
 	}
-	return s.findRow(id)
+	return s.rowOfPlace(id)
 }
