@@ -267,7 +267,7 @@ func (f demo) Move(ctx context.Context, t Tx, before *Session, c model.Change) (
 	if err != nil {
 		return nil, err
 	}
-	m := &Move{Target: before.Rows[i].Point(), Hazards: []string{"a hazard of " + c.Ref.ID}, Asks: []string{"really " + c.Ref.ID + "?"}}
+	m := &Move{Move: engine.Move{Target: before.Rows[i].Point(), Hazards: []string{"a hazard of " + c.Ref.ID}, Asks: []string{"really " + c.Ref.ID + "?"}}}
 	of := func(table, where string, args ...any) (list []Row, err error) {
 		return Rows(ctx, t, before.Name(table), where, args...)
 	}

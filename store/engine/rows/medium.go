@@ -294,7 +294,8 @@ func (m *medium) planMove(ctx context.Context, in engine.In, log *engine.Log, c 
 	if err != nil {
 		return nil, err
 	}
-	move := &engine.Move{Target: own.Target, Branch: own.Branch, Hazards: own.Hazards, Asks: own.Asks, Own: own}
+	move := &own.Move
+	move.Own = own
 	if len(own.Steps) > 0 {
 		move.Rows = own.Steps
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
 	"hindcast/store/media/journal"
 )
@@ -39,22 +40,15 @@ type Session struct {
 	Others []Place
 }
 
-// Move is a write in the making.
+// Move is that of the engine, on rows.
 type Move struct {
-	// Steps are the rows that change, in the order in which they do. None leave the session
-	// as it is.
+	engine.Move
+	// Steps are the rows that change, in the order in which they do. Without steps the session stays as it is.
 	Steps []Step
-	// Target is the snapshot that the session is put to, or that it goes on from: it may not
-	// be the one that becomes the head.
-	Target model.Point
 	// Repairs says that the target is the mended row: nothing should go on from it.
 	Repairs bool
 	// New is the place of the session that the change makes; nil if it makes no session.
 	New *Place
-	// Branch is the branch that the change makes, where that is no session of its own.
-	Branch string
-	// Hazards and Asks are the format's own words for the plan.
-	Hazards, Asks []string
 }
 
 // errNoFolder: Hindcast writes nothing that it does not note.

@@ -17,6 +17,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
 )
@@ -61,7 +62,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		}
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: why}
 	}
-	w := writing{session: s, before: before, row: list[0], to: i, op: change.Op, m: &rows.Move{Target: before.Rows[i].Point()}}
+	w := writing{session: s, before: before, row: list[0], to: i, op: change.Op, m: &rows.Move{Move: engine.Move{Target: before.Rows[i].Point()}}}
 	if change.Op == model.OpFork {
 		err = w.planFork(ctx, t, change.As)
 	} else {

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
 )
@@ -187,7 +188,7 @@ func (f table) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 // Move implements rows.Mover: a copy under a new id, on a branch of its own, and the newest row.
 func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
 	at := before.At(change.Ref.ID)
-	m := &rows.Move{Target: before.Rows[at].Point()}
+	m := &rows.Move{Move: engine.Move{Target: before.Rows[at].Point()}}
 	if before.Rows[at].Head {
 		return m, nil
 	}

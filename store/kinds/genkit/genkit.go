@@ -26,6 +26,7 @@ const kind = "genkit"
 // Store is an opened folder of snapshots: a store of the engine for each storage in it. It is safe for
 // concurrent use. Use Open.
 type Store struct {
+	at  engine.Site
 	dir string
 	// tree holds the files until done.
 	tree  tree.Tree
@@ -76,24 +77,17 @@ func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
 }
 
 func (o Options) openAt(ctx context.Context, at engine.Site) (*Store, error) {
-	t, done, err := at.Tree()
-	if err != nil {
-		return nil, fmt.Errorf("genkit: open %q: %w", at.Name(), files.Cause(err))
-	}
-	s, err := o.openStore(ctx, &Store{dir: at.Name(), tree: t, done: done, on: at.On})
-	if err != nil {
-		done()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (o Options) openStore(ctx context.Context, s *Store) (*Store, error) {
-	s.now, s.cache = o.Now, o.Cache
+	s := &Store{at: at, dir: at.Name(), on: at.On, now: o.Now, cache: o.Cache}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := s.findParts(); err != nil {
+	var err error
+	if s.tree, s.done, err = at.Tree(); err == nil {
+		if err = s.findParts(); err != nil {
+			s.done()
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", s.dir, files.Cause(err))
 	}
 	for _, p := range s.listParts() {
@@ -108,10 +102,7 @@ func (s *Store) findParts() error {
 	if s.life.Over() {
 		return fs.ErrClosed
 	}
-	whole, err := s.wholeName()
-	if err != nil {
-		return err
-	}
+	whole := s.at.Whole()
 	found := findBases(s.tree, whole)
 	s.basing.Lock()
 	defer s.basing.Unlock()
@@ -166,16 +157,7 @@ func (s *Store) openPart(b base, whole string) (p *part, err error) {
 	return p, nil
 }
 
-// wholeName returns the whole name of the opened folder, with slashes.
-func (s *Store) wholeName() (string, error) {
-	if s.on != nil {
-		return s.dir, nil
-	}
-	whole, err := filepath.Abs(s.dir)
-	return filepath.ToSlash(whole), err
-}
-
-// listParts returns the parts that rebase found last.
+// listParts returns the parts that findParts found last.
 func (s *Store) listParts() []*part {
 	s.basing.Lock()
 	defer s.basing.Unlock()

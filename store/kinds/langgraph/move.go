@@ -13,6 +13,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/encoding/msgpack"
+	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
 )
@@ -45,7 +46,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		m := &rows.Move{}
 		return m, f.planRepair(ctx, t, before, m)
 	}
-	m := &rows.Move{Target: before.Rows[before.At(change.Ref.ID)].Point()}
+	m := &rows.Move{Move: engine.Move{Target: before.Rows[before.At(change.Ref.ID)].Point()}}
 	if change.Op == model.OpFork {
 		return m, f.planFork(ctx, t, before, change, m)
 	}

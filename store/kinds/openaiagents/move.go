@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
 )
@@ -51,7 +52,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if err != nil {
 		return nil, err
 	}
-	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Rows[i].Point()}}
+	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Move: engine.Move{Target: before.Rows[i].Point()}}}
 	refused := func(why string) error { return unsupportedError(change.Op, why) }
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
 		return nil, refused("a session needs an id: name the new one")
