@@ -29,7 +29,7 @@ type appearances struct {
 	walk  tokens
 	lexed model.Node
 	// words are the texts that match, and numbers what they are by.
-	words   []matching
+	words   []match
 	numbers map[string]int32
 	// spots are their places in the text, in order, by which of its quotes open them, and
 	// seams the number of each of the walk's seams; -1 if a seam has no number.
@@ -41,12 +41,6 @@ type appearances struct {
 	uses []int32
 	// met is the visit, and one, at which a text was met last.
 	met []model.Node
-}
-
-// matching is a text that matches, and where the first match is in it.
-type matching struct {
-	word     []byte
-	from, to int
 }
 
 // wordSpot is a place of a text that matches.
@@ -71,7 +65,7 @@ func (v *view) appearances(ctx context.Context, t *tokens, p *Pattern) (*appeara
 		}
 	}
 	text := v.bytes()
-	of, err := t.worth(ctx, text[:t.read], p)
+	of, err := t.worth(ctx, text.upTo(t.read), p)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +78,7 @@ func (v *view) appearances(ctx context.Context, t *tokens, p *Pattern) (*appeara
 			c.spots[phase] = append(c.spots[phase], wordSpot{m.token.from, m.token.to, c.number(m)})
 		}
 	}
-	found, err := among(ctx, of.beside, of.apart, p)
+	found, err := among(ctx, pagesOf(of.beside), of.apart, p)
 	for _, m := range found { // which are strings
 		from := placeOf(v.rope(m.visit).pieces, m.at)
 		quote := t.before(from)
@@ -109,10 +103,11 @@ func placeOf(pieces []piece, at uint32) uint32 {
 
 // number returns the number of the text of a match.
 func (c *appearances) number(m match) int32 {
-	i, known := c.numbers[string(m.word)]
+	word := string(m.word())
+	i, known := c.numbers[word]
 	if !known {
 		i = int32(len(c.words))
-		c.numbers[string(m.word)], c.words = i, append(c.words, matching{m.word, m.from, m.to})
+		c.numbers[word], c.words = i, append(c.words, m)
 		c.met = append(c.met, 0)
 	}
 	return i
@@ -122,7 +117,8 @@ func (c *appearances) number(m match) int32 {
 func (c *appearances) seam(i int32) int32 {
 	for len(c.seams) <= int(i) {
 		number := int32(-1)
-		if m, ok := c.walk.seams.apart[len(c.seams)].match(c.walk.seams.beside, c.pattern); ok {
+		beside := pagesOf(c.walk.seams.beside)
+		if m, ok := c.walk.seams.apart[len(c.seams)].match(&beside, c.pattern); ok {
 			number = c.number(m)
 		}
 		c.seams = append(c.seams, number)
@@ -147,7 +143,7 @@ func (c *appearances) each(n model.Node, found func(number int32, at uint32)) {
 		spots := c.spots[phase]
 		for k := sort.Search(len(spots), func(k int) bool { return spots[k].from >= p.off }); k < len(spots) && spots[k].to <= p.end(); k++ {
 			s := spots[k]
-			if c.bytes()[s.from] != '"' && (s.from == p.off || s.to == p.end()) {
+			if (s.from == p.off || s.to == p.end()) && c.bytes().at(s.from) != '"' {
 				continue // a number that may go on
 			}
 			found(s.number, l.at+s.from-p.off)
@@ -185,7 +181,8 @@ func (c *appearances) to(ctx context.Context, n model.Node) (come []match, err e
 		if left > 0 {
 			c.each(n, func(number int32, at uint32) {
 				if w := c.words[number]; c.met[number] == n+1 {
-					come = append(come, match{token: token{visit: n, at: at}, word: w.word, from: w.from, to: w.to, again: true})
+					w.visit, w.at, w.again = n, at, true
+					come = append(come, w)
 				}
 			})
 		}

@@ -97,7 +97,7 @@ func (q *Session) Blame(ctx context.Context, n model.Node, path Path) iter.Seq2[
 type blame struct {
 	*view
 	ctx  context.Context
-	text []byte
+	text pages
 	// tape is the state that is blamed, and open counts for each node the values in its
 	// subtree that are still to be blamed.
 	tape *jsontape.Tape
@@ -244,7 +244,7 @@ func (b *blame) back(at model.Node) error {
 		return nil
 	}
 	var members []field
-	if b.text[whole.from.at] == '{' {
+	if b.text.at(whole.from.at) == '{' {
 		if members, ok = b.places.cursor(b.text, whole).members(); !ok {
 			return nil
 		}
@@ -373,7 +373,7 @@ func (b *blame) step(n jsontape.Node, now, before part, visit model.Node, orBefo
 	if b.open[n] == 0 || now.isSame(before) {
 		return nil
 	}
-	switch x, y := b.text[now.from.at], b.text[before.from.at]; {
+	switch x, y := b.text.at(now.from.at), b.text.at(before.from.at); {
 	case x == '{' && y == '{':
 		return b.members(n, now, before, visit, orBefore)
 	case x == '[' && y == '[':

@@ -68,7 +68,7 @@ func newCutter(s store.Store) *cutter {
 func (c *cutter) goes() (first, most int) { return 1, mostAtOnce }
 
 // read implements source. The next state is read while one is cut.
-func (c *cutter) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {
+func (c *cutter) read(ctx context.Context, refs []model.Ref, text pages) (pages, []rope, error) {
 	type whole struct {
 		state []byte
 		gaps  model.Gaps
@@ -102,8 +102,8 @@ func (c *cutter) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 		}
 		r := rope{gaps: w.gaps, err: w.err}
 		if w.err == nil {
-			if int64(len(text))+int64(len(w.state)) > maxText {
-				return text, ropes, &TooLargeError{int64(len(text)) + int64(len(w.state))}
+			if err := text.fit(int64(len(w.state))); err != nil {
+				return text, ropes, err
 			}
 			text, r.pieces = c.cut(w.state, text)
 		}
@@ -113,7 +113,7 @@ func (c *cutter) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 }
 
 // cut returns the text with the new parts of a state appended, and the pieces of the state.
-func (c *cutter) cut(state, text []byte) ([]byte, []piece) {
+func (c *cutter) cut(state []byte, text pages) (pages, []piece) {
 	c.turn++
 	cut := cutting{cutter: c, state: state, text: text, list: c.spare[:0]}
 	if at := cut.afterComma(0); at < len(state) && (state[at] == '{' || state[at] == '[') {
@@ -127,7 +127,8 @@ func (c *cutter) cut(state, text []byte) ([]byte, []piece) {
 // cutting is one state that is cut.
 type cutting struct {
 	*cutter
-	state, text []byte
+	state []byte
+	text  pages
 	// pieces are the state up to done, and list are its parts.
 	pieces []piece
 	list   []taken
@@ -244,14 +245,14 @@ func (c *cutting) part(from, to int, in int32) (was int) {
 	sum := maphash.Bytes(c.seed, text)
 	c.hashed += int64(len(text))
 	number, known := c.kept[sum]
-	if !known || !bytes.Equal(c.text[c.parts[number].off:c.parts[number].end()], text) {
+	if !known || !bytes.Equal(c.text.of(c.parts[number].piece), text) {
 		number = int32(len(c.parts))
-		c.parts = append(c.parts, cutPart{piece: piece{uint32(len(c.text) + len(between)), uint32(len(text))}})
-		c.text = append(append(c.text, between...), text...)
+		p := c.text.add(between, text)
+		c.parts = append(c.parts, cutPart{piece: piece{p.off + uint32(len(between)), uint32(len(text))}})
 		c.kept[sum] = number
 	}
 	p := c.parts[number].piece
-	if bytes.HasSuffix(c.text[:p.off], between) {
+	if bytes.HasSuffix(c.text.before(p.off), between) {
 		p = piece{p.off - uint32(len(between)), p.n + uint32(len(between))}
 	} else {
 		c.rest(from)
@@ -280,7 +281,7 @@ func (c *cutting) again(was int, in int32) (end int) {
 	}
 	for _, next := range c.last[was+1:] {
 		rest := c.state[c.done:]
-		text := c.text[next.off:next.end()]
+		text := c.text.of(next.piece)
 		if next.in != c.last[was].in || !bytes.HasPrefix(rest, text) || len(rest) == len(text) || !endsScalar(rest[len(text)]) {
 			break
 		}

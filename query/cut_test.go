@@ -22,7 +22,7 @@ func TestCutter_losesNothing(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := newCutter(nil)
-		var text []byte
+		var text pages
 		var states []string
 		var ropes [][]piece
 		for turn := range 12 {
@@ -51,7 +51,7 @@ func TestCutter_losesNothing(t *testing.T) {
 func TestCutter_hashesWhatIsNew(t *testing.T) {
 	c := newCutter(nil)
 	const turns, messages = 100, 400
-	text, _ := c.cut([]byte(slides(0, messages)), nil)
+	text, _ := c.cut([]byte(slides(0, messages)), pages{})
 	first, all := c.hashed, int64(0)
 	if size := len(slides(0, messages)); first > int64(size) {
 		t.Fatalf("of %d bytes %d were hashed", size, first)
@@ -66,7 +66,7 @@ func TestCutter_hashesWhatIsNew(t *testing.T) {
 	if c.hashed > all/10 {
 		t.Errorf("of %d bytes %d were hashed", all, c.hashed)
 	}
-	if len(text) > 3*len(slides(0, messages)) {
-		t.Errorf("the text of %d bytes in %d states has %d", all, turns, len(text))
+	if int(text.held) > 3*len(slides(0, messages)) {
+		t.Errorf("the text of %d bytes in %d states has %d", all, turns, int(text.held))
 	}
 }

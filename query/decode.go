@@ -32,7 +32,7 @@ func (s *search) decode(v value, near *decoded) (d *decoded, err error) {
 	}
 	d = &decoded{value: v}
 	if size := length(v.pieces); size >= leastShared {
-		switch s.bytes()[v.pieces[0].off] {
+		switch s.bytes().at(v.pieces[0].off) {
 		case '[':
 			return d, s.decodeList(d, near)
 		case '{':

@@ -344,7 +344,7 @@ func (s *search) gather(n model.Node, r, near *reached) (same bool, err error) {
 			of = near.folds[i]
 		}
 		switch {
-		case p.none() || s.bytes()[p.pieces[0].off] != '[':
+		case p.none() || s.bytes().at(p.pieces[0].off) != '[':
 			r.answers[i], err = s.answerDirectly(f, p.value)
 		default:
 			r.folds[i], err = s.fold(p.value, of, func(l *folded, e *element) error { return s.ask(f, l, e) })
@@ -391,7 +391,7 @@ func (s *search) locate(n model.Node, r route) (p place, err error) {
 		if of.none() {
 			continue
 		}
-		kind := s.bytes()[of.pieces[0].off]
+		kind := s.bytes().at(of.pieces[0].off)
 		leads := kind == '{' && !r[k].index || kind == '[' && r[k].index
 		switch {
 		case !p.none() || p.upTo < len(r):

@@ -203,7 +203,7 @@ func (l *folded) find(at uint32, kept, from int) int {
 // text returns an element as it stands in its list.
 func (s *search) text(l *folded, e *element) []byte {
 	if e.at != noPlace {
-		return s.bytes()[e.at : e.at+e.n]
+		return s.bytes().cut(e.at, e.at+e.n)
 	}
 	return join(s.bytes(), cut(l.pieces, int(e.to-e.n), int(e.n)))
 }

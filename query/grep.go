@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"hash/maphash"
 	"iter"
 	"runtime"
 	"slices"
@@ -64,7 +65,7 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 			return
 		}
 		found, err := all.search(ctx, v.bytes(), s.Pattern)
-		g := grep{view: v, Search: s, told: map[string]model.Node{}}
+		g := grep{view: v, Search: s, told: map[uint64]model.Node{}, seed: maphash.MakeSeed()}
 		// Where else a text is matters only if it is told of a visit off the path.
 		off := func(m match) bool { return !v.visits[m.visit].onPath }
 		if err == nil && len(found) > 0 && (s.All || slices.ContainsFunc(found, off)) {
@@ -72,7 +73,7 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 			if active, err = v.tokens(ctx, &v.active, slices.Collect(v.those(true))); err == nil {
 				var on []match
 				on, err = active.search(ctx, v.bytes(), s.Pattern)
-				g.active = firsts(on)
+				g.active = firsts(on, g.seed)
 			}
 		}
 		if err != nil {
@@ -158,8 +159,8 @@ func (v *view) tokens(ctx context.Context, k *kept, nodes []model.Node) (*tokens
 // match is a token in which the pattern was found.
 type match struct {
 	token
-	// word is the text, and from and to are where in it the match is.
-	word     []byte
+	// in is the text that the token is in, and from and to are where in it the match is.
+	in       *pages
 	from, to int
 	// again: it comes to the visit, whatever visits have the text before.
 	again bool
@@ -167,8 +168,8 @@ type match struct {
 
 // search returns the tokens in which the pattern is found, those of one text once, in the order
 // of visits and of their places in the state.
-func (t *tokens) search(ctx context.Context, text []byte, p *Pattern) ([]match, error) {
-	of, err := t.worth(ctx, text[:t.read], p)
+func (t *tokens) search(ctx context.Context, text pages, p *Pattern) ([]match, error) {
+	of, err := t.worth(ctx, text.upTo(t.read), p)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (t *tokens) search(ctx context.Context, text []byte, p *Pattern) ([]match, 
 }
 
 // search returns the tokens of the list that the pattern matches.
-func (l *listed) search(ctx context.Context, text []byte, p *Pattern) (found []match, err error) {
+func (l *listed) search(ctx context.Context, text pages, p *Pattern) (found []match, err error) {
 	for _, phase := range l.plain {
 		list, err := among(ctx, text, phase, p)
 		if err != nil {
@@ -191,7 +192,7 @@ func (l *listed) search(ctx context.Context, text []byte, p *Pattern) (found []m
 		}
 		found = append(found, list...)
 	}
-	list, err := among(ctx, l.beside, l.apart, p)
+	list, err := among(ctx, pagesOf(l.beside), l.apart, p)
 	return append(found, list...), err
 }
 
@@ -199,55 +200,63 @@ func (l *listed) search(ctx context.Context, text []byte, p *Pattern) (found []m
 const mostSearched = 1 << 20
 
 // among returns the tokens of a text, in order and apart, that the pattern matches.
-func among(ctx context.Context, text []byte, list []token, p *Pattern) (found []match, err error) {
+func among(ctx context.Context, text pages, list []token, p *Pattern) (found []match, err error) {
 	if len(p.needle) == 0 || len(list) <= mostPlaced {
 		return amongAll(ctx, text, list, p)
 	}
 	looked := 0
-	for at := 0; len(list) > 0; {
-		if looked++; looked%256 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		end := min(len(text), at+mostSearched)
-		next := p.next(text[:end], at)
-		if next < 0 {
-			if end == len(text) {
-				return found, ctx.Err()
-			}
-			at = max(end-len(p.needle)+1, at+1)
-			if ctx.Err() != nil {
+	for off, part := range text.from(0) {
+		for at := 0; at < len(part) && len(list) > 0; {
+			if looked++; looked%256 == 0 && ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			continue
+			end := min(len(part), at+mostSearched)
+			next := p.next(part[:end], at)
+			if next < 0 {
+				if at = max(end-len(p.needle)+1, at+1); end == len(part) {
+					at = end
+				}
+				continue
+			}
+			place := off + uint32(next)
+			i, there := slices.BinarySearchFunc(list, place, func(t token, at uint32) int { return cmp.Compare(t.from, at) })
+			if !there {
+				i--
+			}
+			if i < 0 || list[i].to < place+uint32(len(p.needle)) {
+				at = next + 1
+				continue
+			}
+			if m, ok := list[i].match(&text, p); ok {
+				found = append(found, m)
+			}
+			at, list = int(list[i].to-off), list[i+1:]
 		}
-		i, there := slices.BinarySearchFunc(list, uint32(next), func(t token, at uint32) int { return cmp.Compare(t.from, at) })
-		if !there {
-			i--
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		if i < 0 || int(list[i].to) < next+len(p.needle) {
-			at = next + 1
-			continue
-		}
-		if m, ok := list[i].match(text, p); ok {
-			found = append(found, m)
-		}
-		at, list = int(list[i].to), list[i+1:]
 	}
 	return found, ctx.Err()
 }
 
 // match returns the match of a pattern in a token.
-func (t token) match(text []byte, p *Pattern) (m match, ok bool) {
-	word := text[t.from:t.to]
+func (t token) match(text *pages, p *Pattern) (m match, ok bool) {
+	m = match{token: t, in: text}
+	m.from, m.to, ok = p.find(m.word())
+	return m, ok
+}
+
+// word returns the text in which the match is.
+func (m *match) word() []byte {
+	word := m.in.cut(m.token.from, m.token.to)
 	if word[0] == '"' {
 		word = word[1 : len(word)-1]
 	}
-	from, to, ok := p.find(word)
-	return match{token: t, word: word, from: from, to: to}, ok
+	return word
 }
 
 // amongAll looks at all tokens, in as many goroutines as there are processors.
-func amongAll(ctx context.Context, text []byte, list []token, p *Pattern) ([]match, error) {
+func amongAll(ctx context.Context, text pages, list []token, p *Pattern) ([]match, error) {
 	const share = 4096
 	parts := make([][]match, (len(list)+share-1)/share)
 	var next atomic.Int64
@@ -256,7 +265,7 @@ func amongAll(ctx context.Context, text []byte, list []token, p *Pattern) ([]mat
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(parts) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				for _, t := range list[i*share : min(len(list), (i+1)*share)] {
-					if m, ok := t.match(text, p); ok {
+					if m, ok := t.match(&text, p); ok {
 						parts[i] = append(parts[i], m)
 					}
 				}
@@ -267,12 +276,13 @@ func amongAll(ctx context.Context, text []byte, list []token, p *Pattern) ([]mat
 	return slices.Concat(parts...), ctx.Err()
 }
 
-// firsts returns the first visit of each text.
-func firsts(found []match) map[string]model.Node {
-	first := map[string]model.Node{}
+// firsts returns the first visit of each text, by the hash of the text.
+func firsts(found []match, seed maphash.Seed) map[uint64]model.Node {
+	first := map[uint64]model.Node{}
 	for _, m := range found {
-		if _, known := first[string(m.word)]; !known {
-			first[string(m.word)] = m.visit
+		sum := maphash.Bytes(seed, m.word())
+		if _, known := first[sum]; !known {
+			first[sum] = m.visit
 		}
 	}
 	return first
@@ -283,18 +293,20 @@ type grep struct {
 	*view
 	Search
 	// told is where each text was told last, and active the first visit on the active path that
-	// has it.
-	told, active map[string]model.Node
+	// has it, by the hash of the text.
+	told, active map[uint64]model.Node
+	seed         maphash.Seed
 	way          position
 }
 
 // hit returns the Hit for a match, unless its text was reported before or is filtered out.
 func (g *grep) hit(m match) (hit Hit, ok bool) {
-	if last, told := g.told[string(m.word)]; told && !(m.again && last != m.visit) {
+	sum := maphash.Bytes(g.seed, m.word())
+	if last, told := g.told[sum]; told && !(m.again && last != m.visit) {
 		return hit, false
 	}
-	hit = Hit{Visit: m.visit, Active: model.NoNode, Text: string(m.word), From: m.from, To: m.to, Message: -1}
-	if on, there := g.active[hit.Text]; there {
+	hit = Hit{Visit: m.visit, Active: model.NoNode, Text: string(m.word()), From: m.from, To: m.to, Message: -1}
+	if on, there := g.active[sum]; there {
 		hit.Active = on
 	}
 	if g.visits[m.visit].onPath {
@@ -303,11 +315,11 @@ func (g *grep) hit(m match) (hit Hit, ok bool) {
 	if g.Orphaned && hit.Active != model.NoNode {
 		return hit, false
 	}
-	g.way.lead(g.bytes(), g.rope(m.visit).pieces)
+	g.way.lead(&g.places, g.bytes(), g.rope(m.visit).pieces)
 	g.way.to(&hit, int(m.at))
 	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && hit.Tool != g.Tool {
 		return hit, false
 	}
-	g.told[hit.Text] = m.visit
+	g.told[sum] = m.visit
 	return hit, true
 }

@@ -80,7 +80,7 @@ func (k *keys) members(n model.Node) []field {
 }
 
 // fields returns the members of a state. It reports false where that is no object, or no JSON.
-func (p *places) fields(text []byte, pieces []piece) (list []field, ok bool) {
+func (p *places) fields(text pages, pieces []piece) (list []field, ok bool) {
 	if p.full() {
 		p.forget()
 	}

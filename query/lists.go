@@ -63,7 +63,7 @@ type list struct {
 }
 
 // mostPieces bounds the pieces of lists that are compared with earlier lists.
-const mostPieces = 16
+const mostPieces = 1 << 9
 
 // goesOn reports whether the text of a list is a prefix of another list's text.
 func (l *list) goesOn(pieces []piece) bool {
@@ -74,8 +74,8 @@ func (l *list) goesOn(pieces []piece) bool {
 
 // ends notes where the last element of a list ends. One that does not close itself may go on.
 func (l *list) ends(c *cursor) {
-	if l.pieces = nil; c.piece < mostPieces && bytes.IndexByte([]byte(`}]"`), c.text[c.at-1]) >= 0 {
-		l.pieces, l.end = slices.Clone(c.pieces[:c.piece+1]), c.spot
+	if l.pieces = nil; c.piece < mostPieces && bytes.IndexByte([]byte(`}]"`), c.text.at(c.at-1)) >= 0 {
+		l.pieces, l.end = c.pieces[:c.piece+1:c.piece+1], c.spot
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *messageLists) list(n model.Node, before *list) (now list, err error) {
 		if err != nil {
 			return list{path: -1}, err
 		}
-		if !of.none() && s.bytes()[of.pieces[0].off] == '[' {
+		if !of.none() && s.bytes().at(of.pieces[0].off) == '[' {
 			now.path = i
 			if i != before.path {
 				before = &list{}
@@ -214,7 +214,7 @@ func (s *messageLists) element(c *cursor, list []int32) ([]int32, bool) {
 	if from.piece != c.piece {
 		return append(list, s.number(join(c.text, c.between(from, c.spot)))), true
 	}
-	element := c.text[from.at:c.at]
+	element := c.text.cut(from.at, c.at)
 	number := s.number(element)
 	switch element[0] {
 	case '{', '[', '"': // which close themselves
@@ -245,7 +245,7 @@ func (s *stretches) from(at, limit uint32) (numbers []int32, end uint32) {
 }
 
 // put takes in an element between two places.
-func (s *stretches) put(text []byte, start, end uint32, number int32) {
+func (s *stretches) put(text pages, start, end uint32, number int32) {
 	i, known := slices.BinarySearch(s.starts, start)
 	if known {
 		return
@@ -255,7 +255,8 @@ func (s *stretches) put(text []byte, start, end uint32, number int32) {
 	for k := i; k <= i+1; k++ { // and the one behind
 		if k > 0 && k < len(s.starts) {
 			s.begins[k] = 1
-			if s.ends[k-1] < s.starts[k] && string(bytes.TrimSpace(text[s.ends[k-1]:s.starts[k]])) == "," {
+			if before := text.before(s.starts[k]); s.ends[k-1] < s.starts[k] && int(s.starts[k]-s.ends[k-1]) <= len(before) &&
+				string(bytes.TrimSpace(before[len(before)-int(s.starts[k]-s.ends[k-1]):])) == "," {
 				s.begins[k] = 0
 			}
 		}

@@ -97,13 +97,13 @@ type spot struct {
 // cursor walks a state. Its functions report false where the state ends, or is no JSON.
 type cursor struct {
 	*places
-	text   []byte
+	text   pages
 	pieces []piece
 	spot
 }
 
 // find returns the value at a path. It reports false where the state is not as it has to be.
-func (p *places) find(text []byte, pieces []piece, path Path) (found value, ok bool) {
+func (p *places) find(text pages, pieces []piece, path Path) (found value, ok bool) {
 	if p.full() {
 		p.forget()
 	}
@@ -168,7 +168,7 @@ func (c *cursor) peek() (byte, bool) {
 		c.piece++
 		c.at = c.pieces[c.piece].off
 	}
-	return c.text[c.at], true
+	return c.text.at(c.at), true
 }
 
 // next goes behind white space and returns the byte there.
@@ -248,7 +248,7 @@ func (c *cursor) key(wanted string) (is, ok bool) {
 		return false, false
 	}
 	if from.piece == c.piece {
-		spelled := c.text[from.at+1 : c.at-1]
+		spelled := c.text.cut(from.at+1, c.at-1)
 		if string(spelled) == wanted {
 			return bytes.IndexByte(spelled, '\\') < 0, true
 		}
@@ -402,8 +402,8 @@ const longString = 256
 // string goes behind the string at the cursor.
 func (c *cursor) string() bool {
 	limit := c.limit()
-	if end := jsontape.StringEnd(c.text[:min(limit, c.at+longString)], int(c.at)); end >= 0 {
-		c.at = uint32(end)
+	if end := jsontape.StringEnd(c.text.cut(c.at, min(limit, c.at+longString)), 0); end >= 0 {
+		c.at += uint32(end)
 		return true
 	}
 	if end, ok := c.end(c.text, c.at, limit); ok {
@@ -417,7 +417,7 @@ func (c *cursor) string() bool {
 		if _, ok := c.peek(); !ok {
 			return false
 		}
-		rest := c.text[c.at:c.limit()]
+		rest := c.text.cut(c.at, c.limit())
 		for i, b := range rest {
 			switch {
 			case escaped:

@@ -67,8 +67,8 @@ func TestFind_isWhatStandsInTheState(t *testing.T) {
 					t.Fatal(err)
 				}
 				want, err := path.in([]byte(states[i]))
-				found, ok := p.find(text, ropes[i], path)
-				got := join(text, found.pieces)
+				found, ok := p.find(pagesOf(text), ropes[i], path)
+				got := join(pagesOf(text), found.pieces)
 				if scalar := states[i] == `"text"` || states[i] == "12"; scalar && !ok {
 					continue
 				}
@@ -96,8 +96,8 @@ func TestFind_leavesWhatIsNoJSON(t *testing.T) {
 		for _, pointer := range []string{"/x/1", "/plan/status", "/x", "/session/turn"} {
 			path, _ := ParsePath(pointer)
 			want, err := path.in(broken)
-			found, ok := p.find(text, ropes[0], path)
-			if got := join(text, found.pieces); ok && (err != nil || string(got) != string(want)) {
+			found, ok := p.find(pagesOf(text), ropes[0], path)
+			if got := join(pagesOf(text), found.pieces); ok && (err != nil || string(got) != string(want)) {
 				t.Fatalf("%s of %s is %q, want %q, %v", pointer, broken, got, want, err)
 			}
 			if wrong := (*jsontape.SyntaxError)(nil); err != nil && !errors.As(err, &wrong) {
@@ -128,7 +128,7 @@ func TestFind_remembersWhereElementsEnd(t *testing.T) {
 				i = 399 - i
 			}
 			window := piece{ends[i] + 1, ends[i+100] - ends[i] - 1} // without the first comma
-			if found, ok := p.find(text, []piece{head, window, tail}, path); !ok || string(join(text, found.pieces)) != "1" {
+			if found, ok := p.find(pagesOf(text), []piece{head, window, tail}, path); !ok || string(join(pagesOf(text), found.pieces)) != "1" {
 				t.Fatal(i, found, ok)
 			}
 		}
@@ -183,7 +183,7 @@ func TestFind_takesUpTheWay(t *testing.T) {
 				}
 			}
 			rope = append(rope, place(fmt.Sprintf(`],"y":%d}`, r.IntN(3))))
-			state := join(text, rope)
+			state := join(pagesOf(text), rope)
 			for _, pointer := range []string{"/y", "/x", "/x/3", "/x/2/a"} {
 				path, err := ParsePath(pointer)
 				if err != nil {
@@ -193,8 +193,8 @@ func TestFind_takesUpTheWay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				found, ok := p.find(text, rope, path)
-				if got := join(text, found.pieces); !ok || string(got) != string(want) {
+				found, ok := p.find(pagesOf(text), rope, path)
+				if got := join(pagesOf(text), found.pieces); !ok || string(got) != string(want) {
 					t.Fatalf("seed %d: %s of %s is %q, %v, want %q", seed, pointer, state, got, ok, want)
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -37,14 +36,14 @@ const firstWoven = 1 << 7
 func (l *loomed) goes() (first, most int) { return firstWoven, mostAtOnce }
 
 // read implements source.
-func (l *loomed) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {
+func (l *loomed) read(ctx context.Context, refs []model.Ref, text pages) (pages, []rope, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := &weaving{loomed: l, cancel: cancel, text: text, ropes: make([]rope, len(refs))}
 	for i := range w.ropes {
 		w.ropes[i].err = errUntaken
 	}
-	err := l.weave(ctx, refs, store.Loom{Put: w.put, Take: w.take, Expect: w.expect})
+	err := l.weave(ctx, refs, store.Loom{Put: w.put, Take: w.take})
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -57,19 +56,17 @@ func (l *loomed) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 
 var errUntaken = fmt.Errorf("the state was not read")
 
-// weaving is the loom of one reading. A piece of others has its offset among these, and the bit above maxTextBits,
+// weaving is the loom of one reading. A piece of others has its offset among these, and the bit of otherText,
 // until they are put behind the text.
 type weaving struct {
 	*loomed
 	cancel context.CancelCauseFunc
-	text   []byte
-	others []byte
+	text   pages
+	others pages
 	fresh  [][2]uint64 // those of others
 	ropes  []rope
 	taken  int
 }
-
-const maxTextBits = 30
 
 // put is the Put of store.Loom.
 func (w *weaving) put(t store.Text) store.Run {
@@ -91,34 +88,27 @@ func (w *weaving) put(t store.Text) store.Run {
 				return store.Run{}
 			}
 		}
-		n := len(t.Before) + len(made)
-		if !w.fits(n) {
+		if !w.fits(len(t.Before) + len(made)) {
 			return store.Run{}
 		}
-		of := &w.text
-		p = piece{uint32(len(w.text)), uint32(n)}
-		if !t.Listed {
-			of, w.fresh = &w.others, append(w.fresh, sum)
-			p.off = uint32(len(w.others)) | 1<<maxTextBits
+		if t.Listed {
+			p = w.text.add([]byte(t.Before), made)
+		} else {
+			p = w.others.add([]byte(t.Before), made)
+			p.off, w.fresh = p.off|otherText, append(w.fresh, sum)
 		}
-		*of = append(append(*of, t.Before...), made...)
 		w.known[sum] = p
 	}
 	return store.Run{At: int64(p.off), Len: int64(p.n)}
 }
 
-// expect is the Expect of store.Loom.
-func (w *weaving) expect(bytes int64) {
-	w.text = slices.Grow(w.text, int(max(0, min(bytes, maxText-int64(len(w.text))))))
-}
-
 // fits reports whether there is room for more bytes, and ends the reading if there is no room.
 func (w *weaving) fits(n int) bool {
-	size := int64(len(w.text)) + int64(len(w.others)) + int64(n)
-	if size > maxText {
-		w.cancel(&TooLargeError{size})
+	err := w.text.fit(w.others.held + int64(n))
+	if err != nil {
+		w.cancel(err)
 	}
-	return size <= maxText
+	return err == nil
 }
 
 // take is the Take of store.Loom.
@@ -144,11 +134,17 @@ func (w *weaving) take(number int, state store.Rope) {
 
 // settle puts the others behind the text.
 func (w *weaving) settle() {
-	base := uint32(len(w.text))
-	w.text = append(w.text, w.others...)
+	base := make([]uint32, len(w.others.list)) // of each page
+	for off, part := range w.others.from(0) {
+		to := w.text.add(part).off - off
+		for i := off >> pageBits; i <= (off+uint32(len(part))-1)>>pageBits; i++ {
+			base[i] = to
+		}
+	}
 	settled := func(p piece) piece {
-		if p.off>>maxTextBits > 0 {
-			p.off = p.off&(1<<maxTextBits-1) + base
+		if p.off&otherText != 0 && p.n > 0 {
+			p.off &^= otherText
+			p.off += base[p.off>>pageBits]
 		}
 		return p
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"math"
 
 	"hindcast/model/jsontape"
@@ -19,12 +20,12 @@ type field struct {
 }
 
 // cursor returns a cursor at the beginning of a part.
-func (p *places) cursor(text []byte, of part) *cursor {
+func (p *places) cursor(text pages, of part) *cursor {
 	return &cursor{places: p, text: text, pieces: of.pieces, spot: of.from}
 }
 
 // top returns a state as a part. It reports false if the state holds nothing, or does not end.
-func (p *places) top(text []byte, pieces []piece) (whole part, ok bool) {
+func (p *places) top(text pages, pieces []piece) (whole part, ok bool) {
 	if len(pieces) == 0 {
 		return part{}, false
 	}
@@ -110,7 +111,7 @@ func (c *cursor) members() (list []field, ok bool) {
 // unquoted returns the string that began at a spot, decoded.
 func (c *cursor) unquoted(from spot) string {
 	if from.piece == c.piece {
-		return jsontape.Unquote(c.text[from.at:c.at])
+		return jsontape.Unquote(c.text.cut(from.at, c.at))
 	}
 	return jsontape.Unquote(join(c.text, c.between(from, c.spot)))
 }
@@ -211,9 +212,8 @@ func (c *cursor) elements(list []part) ([]part, bool) {
 			if c.jump(1) == 0 {
 				break
 			}
-			for from < c.at && (c.text[from] == ',' || c.text[from] == ' ' || c.text[from] == '\n' || c.text[from] == '\t' || c.text[from] == '\r') {
-				from++
-			}
+			between := c.text.cut(from, c.at)
+			from = c.at - uint32(len(bytes.TrimLeft(between, ", \n\t\r")))
 			list = append(list, part{c.pieces, spot{piece, from}, c.spot})
 		}
 		more, ok := c.comma()

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"sort"
 	"sync"
 
@@ -46,42 +47,39 @@ func (p *places) full() bool { return len(p.ends)+len(p.links) > mostPlaces }
 func (p *places) forget() { p.ends, p.links = map[uint32]ending{}, map[uint32]link{} }
 
 // end returns where the string or the container at a place ends, if that is before limit.
-func (p *places) end(text []byte, at, limit uint32) (end uint32, ok bool) {
+func (p *places) end(text pages, at, limit uint32) (end uint32, ok bool) {
 	known, met := p.ends[at]
 	if met && (!known.unended || known.at >= limit) {
 		return known.at, !known.unended && known.at <= limit
 	}
-	found, err := jsontape.Skip(text[:limit], int(at))
+	found, err := jsontape.Skip(text.cut(at, limit), 0)
 	if err != nil {
 		p.ends[at] = ending{limit, true}
 		return 0, false
 	}
-	p.ends[at] = ending{uint32(found), false}
-	return uint32(found), true
+	p.ends[at] = ending{at + uint32(found), false}
+	return at + uint32(found), true
 }
 
 // follow returns the end of the element behind one that ends at a place, if both the comma
 // and the element are before limit.
-func (p *places) follow(text []byte, at, limit uint32) (end uint32, ok bool) {
-	space := func() bool {
-		for at < limit && (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
-			at++
-		}
-		return at < limit
-	}
-	if !space() || text[at] != ',' {
+func (p *places) follow(text pages, at, limit uint32) (end uint32, ok bool) {
+	rest := bytes.TrimLeft(text.cut(at, limit), " \n\t\r")
+	if len(rest) == 0 || rest[0] != ',' {
 		return 0, false
 	}
-	if at++; !space() {
+	rest = bytes.TrimLeft(rest[1:], " \n\t\r")
+	if len(rest) == 0 {
 		return 0, false
 	}
-	switch text[at] {
+	at = limit - uint32(len(rest))
+	switch rest[0] {
 	case '"', '{', '[':
 		return p.end(text, at, limit)
 	}
-	for from := at; at < limit; at++ {
-		if endsScalar(text[at]) {
-			return at, at > from
+	for i, b := range rest {
+		if endsScalar(b) {
+			return at + uint32(i), i > 0
 		}
 	}
 	return 0, false
@@ -121,11 +119,11 @@ func (c *cursor) jumpTo(limit uint32, most int) (jumped int) {
 
 // closed reports whether an element that ends at a place ends in a piece that has the text
 // up to limit: a number at its end may go on.
-func closed(text []byte, end, limit uint32) bool {
+func closed(text pages, end, limit uint32) bool {
 	if end != limit {
 		return end < limit
 	}
-	switch text[end-1] {
+	switch text.at(end - 1) {
 	case '"', '}', ']':
 		return true
 	}
@@ -133,7 +131,7 @@ func closed(text []byte, end, limit uint32) bool {
 }
 
 // begin makes the end of an element the first one of a chain.
-func (p *places) begin(text []byte, at, limit uint32) (link, bool) {
+func (p *places) begin(text pages, at, limit uint32) (link, bool) {
 	end, ok := p.follow(text, at, limit)
 	if !ok {
 		return link{}, false
@@ -159,7 +157,7 @@ func (c *chain) get(i int) uint32 {
 
 // reach returns how many elements behind element i lie before limit, most at the most. The
 // chain is made longer as far as that needs.
-func (c *chain) reach(p *places, text []byte, limit uint32, i, most int) int {
+func (c *chain) reach(p *places, text pages, limit uint32, i, most int) int {
 	for c.next == nil {
 		last := len(c.behind) - 1
 		if c.behind[last] >= limit || last-i >= most {

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 
@@ -21,18 +20,18 @@ import (
 //
 // So each byte of a session is gone over a few times, however many hits there are.
 
-// position leads to places in one state after the other. The zero value is ready.
+// position leads to places in one state after the other.
 type position struct {
-	// text is the state, and pieces what it is made of.
-	text   []byte
-	pieces []piece
+	// cursor walks the state, and starts are where in the state its pieces begin.
+	cursor
+	starts []int
 	// within are the containers on the way, the outermost first.
 	within []container
 	path   []byte
-	// at is the place of the message that was decoded last, zero before the first. number is its
+	// message is the message that was decoded last, zero before the first. number is its
 	// number among the messages, and shift is the difference between places in the state and
 	// places on the tape.
-	at            extent
+	message       extent
 	decoded       *conversation.Conversation
 	tape          *jsontape.Tape
 	number, shift int
@@ -44,12 +43,18 @@ const beforeMessage = 4
 
 // container is an object or an array that a way is in.
 type container struct {
-	// Cursor is in front of the member that the way is in, or comes to next.
-	jsontape.Cursor
-	// end is where the value of that member ends, 0 where that is not known.
-	end int
+	// at is in front of the member that the way is in, or comes to next, and index is its number.
+	at    spot
+	index int
+	// begin is where the value of that member begins, and end where it ends, 0 where that is not known; behind is
+	// the spot there.
+	begin, end int
+	behind     spot
 	// path is how much of the way's path leads to the container.
 	path int
+	// closing is the bracket that ends it, and comma says that a member must follow before that.
+	closing byte
+	comma   bool
 	// list says that it has messages. before are the last messages that were passed, in order.
 	list   bool
 	before [beforeMessage]extent
@@ -71,17 +76,20 @@ var listPointers = func() (pointers []string) {
 }()
 
 // lead has the way lead through a state from now on.
-func (w *position) lead(text []byte, pieces []piece) {
-	same := shared(w.pieces, pieces)
-	size := same
-	w.text, w.pieces = w.text[:same], pieces
+func (w *position) lead(p *places, text pages, pieces []piece) {
+	size := shared(w.pieces, pieces)
+	w.cursor = cursor{places: p, text: text, pieces: pieces}
+	w.starts = w.starts[:0]
+	at := 0
 	for _, p := range pieces {
-		if at := max(int(p.n)-same, 0); at > 0 {
-			w.text = append(w.text, text[p.end()-uint32(at):p.end()]...)
-		}
-		same = max(same-int(p.n), 0)
+		w.starts, at = append(w.starts, at), at+int(p.n)
 	}
 	w.keep(size)
+}
+
+// offset returns where in the state a spot is.
+func (w *position) offset(of spot) int {
+	return w.starts[of.piece] + int(of.at-w.pieces[of.piece].off)
 }
 
 // shared returns how many bytes two states begin with that are the same, as far as their pieces
@@ -101,34 +109,39 @@ func shared(a, b []piece) (n int) {
 
 // keep forgets what was found behind so many bytes of the state.
 func (w *position) keep(size int) {
-	w.back(size)
 	for i := range w.within {
-		if c := &w.within[i]; c.end > size {
+		c := &w.within[i]
+		if c.at.piece >= len(w.pieces) || w.offset(c.at) > size {
+			w.within = w.within[:i]
+			break
+		}
+		if c.end > size {
 			if c.end = 0; c.list {
 				w.within = w.within[:i+1]
 				break
 			}
 		}
 	}
-	if w.at.to > size {
-		w.at = extent{}
-	}
-}
-
-// back leaves the containers that have gone on behind a place.
-func (w *position) back(to int) {
-	for len(w.within) > 0 && w.within[len(w.within)-1].At > to {
-		w.within = w.within[:len(w.within)-1]
+	if w.message.to > size {
+		w.message = extent{}
 	}
 }
 
 // to fills in where the token is that begins at a place of the state: nothing where the state is
 // no JSON.
 func (w *position) to(hit *Hit, at int) {
+	if len(w.pieces) == 0 {
+		return
+	}
+	w.places.mu.Lock()
+	defer w.places.mu.Unlock()
+	if w.places.full() {
+		w.places.forget()
+	}
 	w.find(hit, at)
 	for i := range w.within {
-		if c := &w.within[i]; c.list && c.At <= at && at < c.end {
-			w.message(hit, c, at)
+		if c := &w.within[i]; c.list && c.begin <= at && at < c.end {
+			w.inMessage(hit, c, at)
 			return
 		}
 	}
@@ -136,97 +149,107 @@ func (w *position) to(hit *Hit, at int) {
 
 // find fills in the path.
 func (w *position) find(hit *Hit, at int) {
-	w.back(at)
+	for len(w.within) > 0 && w.offset(w.within[len(w.within)-1].at) > at {
+		w.within = w.within[:len(w.within)-1]
+	}
 	if len(w.within) == 0 {
-		base := len(w.text) - len(bytes.TrimPrefix(w.text, byteOrderMark))
-		base += len(w.text[base:]) - len(bytes.TrimLeft(w.text[base:], " \t\r\n"))
-		if base >= at || !w.enter(base, w.path[:0]) {
+		w.spot = spot{0, w.pieces[0].off}
+		w.mark()
+		if _, ok := w.next(); !ok || w.offset(w.spot) >= at || !w.enter(w.path[:0]) {
 			return
 		}
 	}
 	for {
 		c := &w.within[len(w.within)-1]
-		m, more, err := c.Head(w.text)
-		if err == nil && !more {
-			if w.within = w.within[:len(w.within)-1]; len(w.within) == 0 {
-				return
-			}
-			end := c.At + 1
-			c = &w.within[len(w.within)-1]
-			if err = c.pass(w.text, end); err != nil {
+		w.spot = c.at
+		b, ok := w.next()
+		if ok && !c.comma && b == c.closing {
+			w.within = w.within[:len(w.within)-1]
+			if w.cursor.at++; len(w.within) == 0 || !w.pass() {
 				return
 			}
 			continue
 		}
-		if err != nil {
+		key, from := "", w.spot
+		if c.closing == '}' && ok {
+			if ok = b == '"' && w.string(); ok {
+				key = w.unquoted(from)
+				b, ok = w.next()
+			}
+			if ok = ok && b == ':'; ok {
+				w.cursor.at++
+				_, ok = w.next()
+			}
+		}
+		if !ok {
 			return
 		}
-		w.path = w.path[:c.path]
-		if at < m.Offset {
-			hit.Key, hit.Path = true, string(w.step(c, m))
-			return
+		value := w.spot
+		c.begin = w.offset(value)
+		w.path = append(w.path[:c.path], '/')
+		if c.closing == '}' {
+			w.path = jsontape.AppendPointerToken(w.path, key)
+		} else {
+			w.path = strconv.AppendInt(w.path, int64(c.index), 10)
 		}
-		if at == m.Offset && !c.list {
-			hit.Path = string(w.step(c, m))
+		if at < c.begin || at == c.begin && !c.list {
+			hit.Key, hit.Path = at < c.begin, string(w.path)
 			return
 		}
 		if c.end == 0 {
-			if c.end, err = jsontape.Skip(w.text, m.Offset); err != nil {
+			if !w.skip() {
+				return
+			}
+			c.end, c.behind = w.offset(w.spot), w.spot
+		}
+		switch {
+		case c.end <= at:
+			if w.spot = c.behind; !w.pass() {
+				return
+			}
+		case at == c.begin:
+			hit.Path = string(w.path)
+			return
+		default:
+			if w.spot = value; !w.enter(w.path) {
 				return
 			}
 		}
-		if c.end <= at {
-			if c.pass(w.text, c.end) != nil {
-				return
-			}
-			continue
-		}
-		path := w.step(c, m)
-		if at == m.Offset {
-			hit.Path = string(path)
-			return
-		}
-		if !w.enter(m.Offset, path) {
-			return
-		}
 	}
 }
 
-// step returns the path to a member of the innermost container.
-func (w *position) step(c *container, m jsontape.Member) []byte {
-	w.path = append(w.path, '/')
-	if m.Key == nil {
-		w.path = strconv.AppendInt(w.path, int64(c.Index), 10)
-	} else {
-		w.path = jsontape.AppendPointerToken(w.path, jsontape.Unquote(m.Key))
+// enter goes into the container at the cursor. It reports whether there is one.
+func (w *position) enter(path []byte) bool {
+	b, ok := w.next()
+	if !ok || b != '{' && b != '[' {
+		return false
 	}
-	return w.path
+	w.cursor.at++
+	list := b == '[' && slices.Contains(listPointers, string(path))
+	w.within = append(w.within, container{at: w.spot, closing: b + 2, path: len(path), list: list}) // in ASCII each bracket is two before its partner
+	return true
 }
 
-// enter goes into the container that begins at a place. It reports whether one does.
-func (w *position) enter(at int, path []byte) bool {
-	c, err := jsontape.CursorAt(w.text, at)
-	if err == nil {
-		w.within = append(w.within, container{Cursor: c, path: len(path), list: w.text[at] == '[' && slices.Contains(listPointers, string(path))})
-	}
-	return err == nil
-}
-
-// pass goes on behind the member whose value ends at end.
-func (c *container) pass(text []byte, end int) error {
+// pass goes on behind the member of the innermost container whose value the cursor is behind.
+func (w *position) pass() bool {
+	c := &w.within[len(w.within)-1]
 	if c.list {
 		copy(c.before[:], c.before[1:])
-		c.before[beforeMessage-1] = extent{c.At, end}
+		c.before[beforeMessage-1] = extent{c.begin, w.offset(w.spot)}
 	}
-	c.end = 0
-	return c.Pass(text, end)
+	b, ok := w.next()
+	if c.comma = b == ','; c.comma {
+		w.cursor.at++
+	}
+	c.at, c.end, c.index = w.spot, 0, c.index+1
+	return ok && (c.comma || b == c.closing)
 }
 
-// message fills in the message that a place is in, the next message of a list.
-func (w *position) message(hit *Hit, c *container, at int) {
-	is := extent{c.At, c.end}
-	if w.at != is {
-		w.at = extent{}
+// inMessage fills in the message that a place is in, the next message of a list.
+func (w *position) inMessage(hit *Hit, c *container, at int) {
+	is := extent{c.begin, c.end}
+	if w.message != is {
+		w.message = extent{}
 		text, first := []byte("["), true
 		for _, part := range append(c.before[:], is) {
 			if part == (extent{}) {
@@ -236,13 +259,13 @@ func (w *position) message(hit *Hit, c *container, at int) {
 				text = append(text, ',')
 			}
 			first, w.shift = false, part.from-len(text)
-			text = append(text, w.text[part.from:part.to]...)
+			text = append(text, join(w.text, cut(w.pieces, part.from, part.to-part.from))...)
 		}
 		tape, err := w.scratch.ParseTolerant(append(text, ']'))
 		if err != nil {
 			return
 		}
-		w.at, w.tape, w.decoded, w.number = is, tape, conversation.Decode(tape), c.Index
+		w.message, w.tape, w.decoded, w.number = is, tape, conversation.Decode(tape), c.index
 	}
 	at -= w.shift
 	m := w.decoded.Find(w.tape.NodeAt(at))

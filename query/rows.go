@@ -28,7 +28,7 @@ type stateReader struct {
 	features store.Features
 	headers  []model.Header
 	source   source
-	text     []byte
+	text     pages
 	// from is the first header of the batch that was read, and ropes are its states; most is how many the next
 	// batch has.
 	from  int
@@ -60,20 +60,20 @@ func (r *stateReader) read(ctx context.Context, i int) ([]byte, error) {
 
 // load reads a batch that begins at header i.
 func (r *stateReader) load(ctx context.Context, i int) {
-	if r.source == nil || len(r.text) > mostShared {
-		r.source, r.text = newSource(r.store, r.features), nil
+	if r.source == nil || r.text.held > mostShared {
+		r.source, r.text = newSource(r.store, r.features), pages{}
 	}
 	n := min(r.most, len(r.headers)-i)
 	refs := make([]model.Ref, n)
 	for k := range refs {
 		refs[k] = r.headers[i+k].Ref()
 	}
-	before, err := len(r.text), error(nil)
+	before, err := r.text.held, error(nil)
 	r.from = i
-	if r.text, r.ropes, err = r.source.read(ctx, refs, r.text); len(r.ropes) == 0 || err != nil && len(r.text) > mostShared {
+	if r.text, r.ropes, err = r.source.read(ctx, refs, r.text); len(r.ropes) == 0 || err != nil && r.text.held > mostShared {
 		r.ropes, r.source = []rope{{err: err}}, nil
 	}
-	if r.most = min(16*r.most, statesAtOnce); len(r.text)-before > mostFresh {
+	if r.most = min(16*r.most, statesAtOnce); r.text.held-before > mostFresh {
 		r.most = max(1, n/2)
 	}
 }

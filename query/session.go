@@ -34,7 +34,7 @@ type Session struct {
 	mu     sync.RWMutex
 	visits []visit
 	states *states
-	text   []byte
+	text   pages
 
 	places places
 }
@@ -77,7 +77,7 @@ type source interface {
 	goes() (first, most int)
 	// read returns the text with the new parts of the states of refs appended, and their
 	// ropes. An error concerns all states; the error of a single state is in its rope.
-	read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error)
+	read(ctx context.Context, refs []model.Ref, text pages) (pages, []rope, error)
 }
 
 // Open returns the questions to one session of a store. It reads nothing. Of the timeline
@@ -240,7 +240,7 @@ func (v *view) read(ctx context.Context, nodes []model.Node) error {
 }
 
 // bytes returns the text as far as it is read.
-func (q *Session) bytes() []byte {
+func (q *Session) bytes() pages {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	return q.text

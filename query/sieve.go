@@ -70,7 +70,7 @@ func (l *listing) before() *listing {
 const mostPlaced = 1 << 12
 
 // worth returns the tokens that are worth to be searched for a pattern.
-func (t *tokens) worth(ctx context.Context, text []byte, p *Pattern) (*listed, error) {
+func (t *tokens) worth(ctx context.Context, text pages, p *Pattern) (*listed, error) {
 	t.mu.Lock()
 	list := t.list
 	t.mu.Unlock()
@@ -94,43 +94,47 @@ func (p *Pattern) sieves() bool {
 
 // escape adds the escapes of text that is new: not those of the quote, the backslash and the
 // control characters, which no needle has that sieves.
-func (t *tokens) escape(text []byte) {
-	for at := max(0, t.read-1); ; {
-		i := bytes.IndexByte(text[at:], '\\')
-		if i < 0 {
-			return
-		}
-		at += i + 1
-		if at < len(text) && strings.IndexByte(`"\bfnrt`, text[at]) < 0 {
-			t.escapes = append(t.escapes, uint32(at-1))
+func (t *tokens) escape(text pages) {
+	for off, part := range text.from(max(1, t.read) - 1) {
+		for at := 0; ; {
+			i := bytes.IndexByte(part[at:], '\\')
+			if i < 0 {
+				break
+			}
+			at += i + 1
+			if at < len(part) && strings.IndexByte(`"\bfnrt`, part[at]) < 0 {
+				t.escapes = append(t.escapes, off+uint32(at-1))
+			}
 		}
 	}
 }
 
 // places returns places in all texts that the pattern matches, or so many that it is not worth it.
-func (t *tokens) places(ctx context.Context, text []byte, p *Pattern) (places []uint32, err error) {
+func (t *tokens) places(ctx context.Context, text pages, p *Pattern) (places []uint32, err error) {
 	ascii, slash := isASCII(p.needle), bytes.IndexByte(p.needle, '/') >= 0
 	for _, at := range t.escapes {
-		if !ascii || mayBeASCII(text[at+1:], slash) {
+		if !ascii || mayBeASCII(text.cut(at+1, min(at+6, text.end(at))), slash) {
 			places = append(places, at)
 		}
 		if len(places) > mostPlaced {
 			return places, nil
 		}
 	}
-	for at := 0; at < len(text) && len(places) <= mostPlaced; {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		end := min(len(text), at+mostSearched+len(p.needle)-1)
-		next := p.next(text[:end], at)
-		switch {
-		case next >= 0:
-			places, at = append(places, uint32(next)), next+1
-		case end == len(text):
-			at = end
-		default:
-			at = end - len(p.needle) + 1
+	for off, part := range text.from(0) {
+		for at := 0; at < len(part) && len(places) <= mostPlaced; {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			end := min(len(part), at+mostSearched+len(p.needle)-1)
+			next := p.next(part[:end], at)
+			switch {
+			case next >= 0:
+				places, at = append(places, off+uint32(next)), next+1
+			case end == len(part):
+				at = end
+			default:
+				at = end - len(p.needle) + 1
+			}
 		}
 	}
 	slices.Sort(places)
@@ -151,7 +155,7 @@ func mayBeASCII(escape []byte, slash bool) bool {
 }
 
 // around returns the tokens that some places are in, which are in order.
-func (t *tokens) around(text []byte, places []uint32) *listed {
+func (t *tokens) around(text pages, places []uint32) *listed {
 	list := new(listed)
 	for phase := range t.births {
 		if len(t.births[phase]) == 0 {
@@ -183,9 +187,9 @@ func (t *tokens) around(text []byte, places []uint32) *listed {
 }
 
 // extent returns where the token that a place is in begins and ends, by which quotes open strings.
-func (t *tokens) extent(text []byte, at uint32, phase int) (from, to uint32) {
+func (t *tokens) extent(text pages, at uint32, phase int) (from, to uint32) {
 	if i := t.before(at); i&1 != phase {
-		if to = uint32(len(text)); i < len(t.quotes) {
+		if to = text.size; i < len(t.quotes) {
 			to = t.quotes[i] + 1
 		}
 		if i > 0 {
@@ -193,12 +197,10 @@ func (t *tokens) extent(text []byte, at uint32, phase int) (from, to uint32) {
 		}
 		return from, to
 	}
-	for from = at; from > 0 && isNumeric(text[from-1]); {
-		from--
-	}
-	for to = at + 1; int(to) < len(text) && isNumeric(text[to]); {
-		to++
-	}
+	before, behind := text.before(at), text.cut(at, text.end(at))
+	numeric := func(r rune) bool { return r < utf8.RuneSelf && isNumeric(byte(r)) }
+	from = at - uint32(len(before)-len(bytes.TrimRightFunc(before, numeric)))
+	to = at + uint32(len(behind)-len(bytes.TrimLeftFunc(behind[1:], numeric)))
 	return from, to
 }
 
@@ -225,7 +227,7 @@ func (t *tokens) inPlace(phase int) *sortedBirths {
 }
 
 // all returns all tokens, those of births that were listed before as they were.
-func (t *tokens) all(text []byte) *listed {
+func (t *tokens) all(text pages) *listed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.list != nil {

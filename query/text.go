@@ -14,7 +14,7 @@ import (
 )
 
 // maxText bounds the distinct text of one session that is held in memory.
-const maxText = 1 << maxTextBits
+const maxText = 1 << 30
 
 // TooLargeError says that a session has more distinct text than questions hold in memory.
 type TooLargeError struct {
@@ -45,14 +45,14 @@ func appendPiece(list []piece, p piece) []piece {
 }
 
 // join returns the bytes of pieces of a text.
-func join(text []byte, pieces []piece) []byte {
+func join(text pages, pieces []piece) []byte {
 	size := 0
 	for _, p := range pieces {
 		size += int(p.n)
 	}
 	dst := make([]byte, 0, size)
 	for _, p := range pieces {
-		dst = append(dst, text[p.off:p.end()]...)
+		dst = append(dst, text.of(p)...)
 	}
 	return dst
 }
@@ -76,8 +76,8 @@ type interval struct {
 
 func end(r store.Run) int64 { return r.At + r.Len }
 
-// runsAtOnce bounds how many runs room is made for in one go.
-const runsAtOnce = 1 << 14
+// runsAtOnce bounds how many runs room is made for in one go, and mostRun how many bytes of several are read in one.
+const runsAtOnce, mostRun = 1 << 14, 1 << 20
 
 // goes implements source: a store that looks at everything each time is asked twice, once for the
 // first answers.
@@ -89,7 +89,7 @@ func (r *roped) goes() (first, most int) {
 }
 
 // read implements source.
-func (r *roped) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {
+func (r *roped) read(ctx context.Context, refs []model.Ref, text pages) (pages, []rope, error) {
 	states := make([]store.Rope, 0, len(refs))
 	var all []store.Run // of some states, one behind the other
 	for state, err := range r.store.Ropes(ctx, refs) {
@@ -170,10 +170,10 @@ func (r *roped) takeWhole(states []store.Rope) (whole []wholeRope) {
 }
 
 // cutWhole sets the ropes of states that are cut. It reads a state once.
-func (r *roped) cutWhole(ctx context.Context, whole []wholeRope, text []byte, ropes []rope) ([]byte, error) {
+func (r *roped) cutWhole(ctx context.Context, whole []wholeRope, text pages, ropes []rope) (pages, error) {
 	var unread []store.Rope
 	var read, failed []rope
-	var held []byte
+	var held pages
 	for len(whole) > 0 {
 		some := whole[:min(len(whole), cutAtOnce)]
 		whole, unread, failed = whole[len(some):], unread[:0], nil
@@ -183,7 +183,7 @@ func (r *roped) cutWhole(ctx context.Context, whole []wholeRope, text []byte, ro
 			}
 		}
 		var err error
-		if held, read, err = (&roped{store: r.store}).take(ctx, unread, held[:0], read[:0]); err != nil {
+		if held, read, err = (&roped{store: r.store}).take(ctx, unread, pages{}, read[:0]); err != nil {
 			return text, err
 		}
 		for i, one := range read {
@@ -191,9 +191,9 @@ func (r *roped) cutWhole(ctx context.Context, whole []wholeRope, text []byte, ro
 				failed = append(failed, one)
 				continue
 			}
-			state := held[one.pieces[0].off:one.pieces[0].end()] // one run is one piece
-			if size := int64(len(text)) + int64(len(state)); size > maxText {
-				return text, &TooLargeError{size}
+			state := held.of(one.pieces[0]) // one run is one piece
+			if err := text.fit(int64(len(state))); err != nil {
+				return text, err
 			}
 			text, r.cuts[unread[i].Runs[0]] = r.whole.cut(state, text)
 		}
@@ -209,7 +209,7 @@ func (r *roped) cutWhole(ctx context.Context, whole []wholeRope, text []byte, ro
 }
 
 // rest reads states that the store returned no runs for.
-func (r *roped) rest(ctx context.Context, refs []model.Ref, text []byte, ropes []rope) ([]byte, []rope, error) {
+func (r *roped) rest(ctx context.Context, refs []model.Ref, text pages, ropes []rope) (pages, []rope, error) {
 	var whole []model.Ref
 	var at []int
 	for i := range ropes {
@@ -242,7 +242,7 @@ func sound(runs []store.Run) bool {
 // take fills the text with the new parts of some states, all at once, and appends their ropes.
 // Where that fails, it is tried with half of them: so a damaged run keeps only those states
 // from being read that have it.
-func (r *roped) take(ctx context.Context, states []store.Rope, text []byte, ropes []rope) ([]byte, []rope, error) {
+func (r *roped) take(ctx context.Context, states []store.Rope, text pages, ropes []rope) (pages, []rope, error) {
 	text, err := r.fill(ctx, r.missing(states), text)
 	var tooLarge *TooLargeError
 	switch {
@@ -298,8 +298,13 @@ func (r *roped) missing(states []store.Rope) []store.Run {
 	apart := missing[:0]
 	for _, run := range missing {
 		if n := len(apart); n > 0 && run.At <= end(apart[n-1]) {
-			apart[n-1].Len = max(apart[n-1].Len, end(run)-apart[n-1].At)
-		} else {
+			if longer := max(apart[n-1].Len, end(run)-apart[n-1].At); longer <= mostRun {
+				apart[n-1].Len = longer
+				continue
+			}
+			run.Len, run.At = end(run)-end(apart[n-1]), end(apart[n-1])
+		}
+		if run.Len > 0 {
 			apart = append(apart, run)
 		}
 	}
@@ -327,31 +332,38 @@ func (r *roped) find(at int64) int {
 }
 
 // fill appends the bytes of runs to the text. Of an error nothing is left in it.
-func (r *roped) fill(ctx context.Context, runs []store.Run, text []byte) ([]byte, error) {
-	if len(runs) == 0 {
-		return text, nil
-	}
+func (r *roped) fill(ctx context.Context, runs []store.Run, text pages) (pages, error) {
 	size := int64(0)
 	for _, run := range runs {
-		if size += run.Len; size > maxText-int64(len(text)) || run.Len > maxText {
-			return text, &TooLargeError{int64(len(text)) + size}
+		size = min(size+run.Len, math.MaxInt32) // which is too much
+		if run.Len > maxText {
+			size = math.MaxInt32
 		}
 	}
-	grown := slices.Grow(text, int(size))[:len(text)+int(size)]
-	if err := r.store.Fill(ctx, runs, grown[len(text):]); err != nil {
+	if err := text.fit(size); err != nil {
 		return text, err
 	}
-	off := uint32(len(text))
-	for _, run := range runs {
-		i := r.find(run.At)
-		if i > 0 && end(r.filled[i-1].Run) == run.At && int64(r.filled[i-1].off)+r.filled[i-1].Len == int64(off) {
-			r.filled[i-1].Len += run.Len
-		} else {
-			r.filled = slices.Insert(r.filled, i, interval{run, off})
+	for len(runs) > 0 {
+		n, size := 1, int(runs[0].Len)
+		for n < len(runs) && size+int(runs[n].Len) <= mostRun {
+			size += int(runs[n].Len)
+			n++
 		}
-		off += uint32(run.Len)
+		if err := r.store.Fill(ctx, runs[:n], text.next(size)); err != nil {
+			return text, err
+		}
+		for _, run := range runs[:n] {
+			off := text.take(int(run.Len)).off
+			i := r.find(run.At)
+			if i > 0 && end(r.filled[i-1].Run) == run.At && int64(r.filled[i-1].off)+r.filled[i-1].Len == int64(off) {
+				r.filled[i-1].Len += run.Len
+			} else {
+				r.filled = slices.Insert(r.filled, i, interval{run, off})
+			}
+		}
+		runs = runs[n:]
 	}
-	return grown, nil
+	return text, nil
 }
 
 // pieces returns runs that are in the text as pieces of it.

@@ -83,7 +83,7 @@ func TestRoped_sharesSmallStates(t *testing.T) {
 		s.states = append(s.states, []store.Run{s.add(slides(i, 20))})
 	}
 	source := s.source()
-	var text []byte
+	var text pages
 	for range 2 {
 		for _, of := range [][]model.Ref{s.refs(0, 1), s.refs(1, 129), s.refs(129, n)} {
 			var ropes []rope
@@ -97,8 +97,8 @@ func TestRoped_sharesSmallStates(t *testing.T) {
 				}
 			}
 		}
-		if s.filled != len(s.text) || len(text) > len(s.text)/4 {
-			t.Fatalf("of %d bytes %d were read, and %d are kept", len(s.text), s.filled, len(text))
+		if s.filled != len(s.text) || int(text.held) > len(s.text)/4 {
+			t.Fatalf("of %d bytes %d were read, and %d are kept", len(s.text), s.filled, int(text.held))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestRoped_readsAnyRuns(t *testing.T) {
 			}
 			return ctx.Err()
 		}
-		var text []byte
+		var text pages
 		for _, reading := range []context.Context{ctx, t.Context()} {
 			for from := 0; from < len(s.states); {
 				to := min(len(s.states), from+1+r.IntN(250))

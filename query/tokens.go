@@ -52,7 +52,7 @@ type tokens struct {
 	refs []model.Ref
 	// quotes are the places of the text where a quote stands that is not escaped.
 	quotes []uint32
-	read   int // the length of text that is in quotes
+	read   uint32 // the size of the text that is in quotes
 	seen   [2]spans
 	// joined are the seams that are known by their parts; -1 means that a seam is no token.
 	joined map[string]int32
@@ -176,29 +176,27 @@ func (v *view) leads(refs []model.Ref, nodes []model.Node) bool {
 }
 
 // index adds the quotes of text that is new.
-func (t *tokens) index(text []byte) {
+func (t *tokens) index(text pages) {
 	t.escape(text)
-	for {
-		i := bytes.IndexByte(text[t.read:], '"')
-		if i < 0 {
-			t.read = len(text)
-			return
+	for off, part := range text.from(t.read) {
+		for at := 0; ; at++ {
+			i := bytes.IndexByte(part[at:], '"')
+			if i < 0 {
+				break
+			}
+			if at += i; !escapedAt(text, 0, off+uint32(at)) {
+				t.quotes = append(t.quotes, off+uint32(at))
+			}
 		}
-		i += t.read
-		if !escapedAt(text, 0, i) {
-			t.quotes = append(t.quotes, uint32(i))
-		}
-		t.read = i + 1
 	}
+	t.read = text.size
 }
 
 // escapedAt reports whether an odd number of backslashes stands before a place, behind from.
-func escapedAt(text []byte, from, i int) bool {
-	n := 0
-	for i > from && text[i-1] == '\\' {
-		i, n = i-1, n+1
-	}
-	return n%2 == 1
+func escapedAt(text pages, from, at uint32) bool {
+	before := text.before(at)
+	before = before[max(0, len(before)-int(at-from)):]
+	return (len(before)-len(bytes.TrimRight(before, "\\")))%2 == 1
 }
 
 // before returns how many quotes there are before a place.
@@ -208,7 +206,7 @@ func (t *tokens) before(at uint32) int {
 }
 
 // visit reads what is new in a state.
-func (t *tokens) visit(text []byte, n model.Node, pieces []piece) {
+func (t *tokens) visit(text pages, n model.Node, pieces []piece) {
 	t.crossed = t.crossed[:0]
 	from, to := changed(t.pieces, pieces)
 	shift := len(pieces) - len(t.pieces)
@@ -249,7 +247,7 @@ func isNumeric(b byte) bool {
 }
 
 // piece reads one piece of a state, and returns the lexical state behind it.
-func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
+func (t *tokens) piece(text pages, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
 	p := pieces[i]
 	if l.byQuotes(text, p) {
 		after = t.byQuotes(text, n, pieces, i, l)
@@ -265,8 +263,12 @@ func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed
 
 // byQuotes reports whether a piece that begins so has the same quotes as the text: a quote at its
 // beginning may be escaped here and not elsewhere.
-func (l lexed) byQuotes(text []byte, p piece) bool {
-	return !l.escaped && (p.off == 0 || text[p.off-1] != '\\' || text[p.off] != '"' && text[p.off] != '\\')
+func (l lexed) byQuotes(text pages, p piece) bool {
+	if l.escaped || p.off&(1<<pageBits-1) == 0 {
+		return !l.escaped
+	}
+	first, before := text.at(p.off), text.before(p.off)
+	return first != '"' && first != '\\' || len(before) == 0 || before[len(before)-1] != '\\'
 }
 
 // phase returns by which quotes strings open in a piece that begins so.
@@ -278,35 +280,36 @@ func (t *tokens) phase(p piece, l lexed) int {
 }
 
 // byQuotes reads what is new in a piece.
-func (t *tokens) byQuotes(text []byte, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
+func (t *tokens) byQuotes(text pages, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
 	p := pieces[i]
 	first, last := t.before(p.off), t.before(p.end())
 	phase := t.phase(p, l)
 	inside := func(at uint32) bool { // a token may lie over it
-		return t.before(at)&1 != phase || at > 0 && isNumeric(text[at-1])
+		before := text.before(at)
+		return t.before(at)&1 != phase || len(before) > 0 && isNumeric(before[len(before)-1])
 	}
 	for _, new := range t.seen[phase].add(p, inside) {
 		t.births[phase] = append(t.births[phase], birth{new, p, l.at, n})
 	}
 	if l.in {
 		if first == last { // it goes on
-			return lexed{in: true, escaped: escapedAt(text, int(p.off), int(p.end())), open: l.open, openPiece: l.openPiece}
+			return lexed{in: true, escaped: escapedAt(text, p.off, p.end()), open: l.open, openPiece: l.openPiece}
 		}
 		t.join(text, n, pieces, l, l, i, t.quotes[first]+1)
 	}
 	if after.in = (last-first)&1 == 1 != l.in; after.in {
 		after.open, after.openPiece = l.at+t.quotes[last-1]-p.off, i
-		after.escaped = escapedAt(text, int(p.off), int(p.end()))
+		after.escaped = escapedAt(text, p.off, p.end())
 	}
 	return after
 }
 
 // byBytes reads a piece from its first byte on.
-func (t *tokens) byBytes(text []byte, n model.Node, pieces []piece, i int, l lexed, add func(from, to uint32)) lexed {
+func (t *tokens) byBytes(text pages, n model.Node, pieces []piece, i int, l lexed, add func(from, to uint32)) lexed {
 	p, after := pieces[i], l
 	gap := p.off // behind the last string
-	for at := p.off; at < p.end(); at++ {
-		switch b := text[at]; {
+	for k, b := range text.of(p) {
+		switch at := p.off + uint32(k); {
 		case after.escaped:
 			after.escaped = false
 		case after.in && b == '\\':
@@ -333,7 +336,7 @@ func (t *tokens) byBytes(text []byte, n model.Node, pieces []piece, i int, l lex
 
 // within adds the tokens of a birth to a list that lie in a part of the text, or over its ends. A
 // token that begins before the birth's piece or ends behind it is left out.
-func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed) {
+func (t *tokens) within(text pages, b *birth, part piece, phase int, to *listed) {
 	p := b.of
 	give := func(from, end uint32) { to.add(text, phase, token{from, end, b.visit, b.at + from - p.off}) }
 	first, last := t.before(p.off), t.before(p.end())
@@ -342,7 +345,7 @@ func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed
 	if i&1 != phase { // the part begins in a string
 		i--
 	} else {
-		for at > p.off && isNumeric(text[at-1]) {
+		for at > p.off && isNumeric(text.at(at-1)) {
 			at--
 		}
 	}
@@ -355,7 +358,7 @@ func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed
 			end = t.quotes[i]
 		}
 		to := min(end, part.end())
-		for to < end && isNumeric(text[to]) {
+		for to < end && isNumeric(text.at(to)) {
 			to++
 		}
 		numbersIn(text, p, at, to, give)
@@ -371,16 +374,20 @@ func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed
 
 // numbersIn calls give with the bounds of each number between two offsets of a piece. It leaves out a number at
 // either end of the piece, which may go on in the next one.
-func numbersIn(text []byte, p piece, from, to uint32, give func(from, to uint32)) {
-	for at := from; at < to; at++ {
-		if !isNumeric(text[at]) {
+func numbersIn(text pages, p piece, from, to uint32, give func(from, to uint32)) {
+	if from >= to {
+		return
+	}
+	words := text.cut(from, to)
+	for i := 0; i < len(words); i++ {
+		if !isNumeric(words[i]) {
 			continue
 		}
-		begin := at
-		for at < to && isNumeric(text[at]) {
-			at++
+		first := i
+		for i < len(words) && isNumeric(words[i]) {
+			i++
 		}
-		if begin > p.off && at < p.end() && isNumber(text[begin:at]) {
+		if begin, at := from+uint32(first), from+uint32(i); begin > p.off && at < p.end() && isNumber(words[first:i]) {
 			give(begin, at)
 		}
 	}
@@ -391,14 +398,14 @@ func isNumber(word []byte) bool {
 }
 
 // number takes in the numbers at the borders of a piece.
-func (t *tokens) number(text []byte, n model.Node, pieces []piece, i int, l lexed, after *lexed) {
+func (t *tokens) number(text pages, n model.Node, pieces []piece, i int, l lexed, after *lexed) {
 	p := pieces[i]
-	if !l.in && (l.number || isNumeric(text[p.off])) {
+	if !l.in && (l.number || isNumeric(text.at(p.off))) {
 		if !l.number {
 			l.open, l.openPiece = l.at, i
 		}
 		end := p.off
-		for end < p.end() && isNumeric(text[end]) {
+		for end < p.end() && isNumeric(text.at(end)) {
 			end++
 		}
 		if end == p.end() {
@@ -411,7 +418,7 @@ func (t *tokens) number(text []byte, n model.Node, pieces []piece, i int, l lexe
 		return
 	}
 	from := p.end()
-	for from > p.off && isNumeric(text[from-1]) {
+	for from > p.off && isNumeric(text.at(from-1)) {
 		from--
 	}
 	if from < p.end() {
@@ -420,8 +427,8 @@ func (t *tokens) number(text []byte, n model.Node, pieces []piece, i int, l lexe
 }
 
 // add takes in a token of the text. One that does not read as it stands there goes beside.
-func (l *listed) add(text []byte, phase int, of token) {
-	if word := text[of.from:of.to]; bytes.IndexByte(word, '\\') >= 0 || !utf8.Valid(word) {
+func (l *listed) add(text pages, phase int, of token) {
+	if word := text.cut(of.from, of.to); bytes.IndexByte(word, '\\') >= 0 || !utf8.Valid(word) {
 		l.putBeside(word, of)
 		return
 	}
@@ -442,7 +449,7 @@ func (l *listed) putBeside(word []byte, of token) {
 
 // join takes in a token that was opened in one piece and ends in another, at end of piece last,
 // which begins as l says.
-func (t *tokens) join(text []byte, n model.Node, pieces []piece, l, opened lexed, last int, end uint32) {
+func (t *tokens) join(text pages, n model.Node, pieces []piece, l, opened lexed, last int, end uint32) {
 	at := l.at
 	for i := last; i > opened.openPiece; i-- {
 		at -= pieces[i-1].n
@@ -459,7 +466,7 @@ func (t *tokens) join(text []byte, n model.Node, pieces []piece, l, opened lexed
 }
 
 // seam takes in a token of some parts that is at a place in the state of a visit.
-func (t *tokens) seam(text []byte, parts []piece, n model.Node, at uint32) {
+func (t *tokens) seam(text pages, parts []piece, n model.Node, at uint32) {
 	var key []byte
 	for _, p := range parts {
 		key = binary.BigEndian.AppendUint64(key, uint64(p.off)<<32|uint64(p.n))

@@ -137,7 +137,7 @@ func (t *trace) moved(n, base model.Node) (bool, error) {
 		if err != nil {
 			return false, t.failed(n, err)
 		}
-		if t.bytes()[holder.pieces[0].off] == '[' {
+		if t.bytes().at(holder.pieces[0].off) == '[' {
 			depth = i + 1
 			break
 		}

@@ -1,0 +1,46 @@
+package query
+
+import (
+	"bytes"
+	"testing"
+)
+
+// Of a long text the bytes of each piece are those that were appended, also for who read before more was appended,
+// and no piece goes on in another page.
+func TestPages_areWhatWasAppended(t *testing.T) {
+	var text pages
+	var pieces []piece
+	want := func(i int) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 1+i*97%30000) }
+	for text.held < 4<<pageBits {
+		before, i := text, len(pieces)
+		pieces = append(pieces, text.add(want(i)[:1], want(i)[1:]))
+		if i > 0 && !bytes.Equal(before.of(pieces[i-1]), want(i-1)) {
+			t.Fatalf("what was read before has changed at piece %d", i-1)
+		}
+	}
+	for i, p := range pieces {
+		if !bytes.Equal(text.of(p), want(i)) || text.at(p.end()-1) != byte(i>>8) {
+			t.Fatalf("piece %d is not what was appended", i)
+		}
+	}
+	whole, n := 0, 0
+	for off, part := range text.from(pieces[7].off) {
+		if n++; n == 1 && off != pieces[7].off {
+			t.Errorf("it begins at %d", off)
+		}
+		whole += len(part)
+	}
+	if left := length(pieces[7:]); whole != int(left) || n < int(text.held)>>pageBits {
+		t.Errorf("%d bytes of %d in %d pages", whole, left, n)
+	}
+	var large piece
+	for _, size := range []int{3<<pageBits - 4, 3<<pageBits - 3, 5} {
+		large = text.add(make([]byte, size), []byte("end"))
+		if got := text.of(large); len(got) != size+3 || string(got[size:]) != "end" {
+			t.Errorf("a part of %d bytes is %d", size+3, len(got))
+		}
+	}
+	if list := appendPiece([]piece{large}, text.add(make([]byte, 1<<pageBits-1))); len(list) != 2 {
+		t.Error("a piece goes on in another page")
+	}
+}
