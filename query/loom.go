@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"math"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -17,6 +18,8 @@ import (
 //	         listed             others
 type loomed struct {
 	weave func(ctx context.Context, refs []model.Ref, to store.Loom) error
+	// surveys says that weave looks at a whole session for any of its states.
+	surveys bool
 	// whole cuts states that come whole.
 	whole *cutter
 	// known are the texts that are in the session's, by two hashes.
@@ -26,14 +29,19 @@ type loomed struct {
 
 // newLoomed returns the source of a store with a Weave.
 func newLoomed(s store.Store, weave func(ctx context.Context, refs []model.Ref, to store.Loom) error) *loomed {
-	return &loomed{weave: weave, whole: newCutter(s), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, known: map[[2]uint64]piece{}}
+	return &loomed{weave: weave, surveys: s.Features().Surveys, whole: newCutter(s), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, known: map[[2]uint64]piece{}}
 }
 
 // firstWoven is how many states are read in the first go: the session's rows are gone over in each.
 const firstWoven = 1 << 7
 
 // goes implements source.
-func (l *loomed) goes() (first, most int) { return firstWoven, mostAtOnce }
+func (l *loomed) goes() (first, most int) {
+	if l.surveys {
+		return firstWoven, math.MaxInt
+	}
+	return firstWoven, mostAtOnce
+}
 
 // read implements source.
 func (l *loomed) read(ctx context.Context, refs []model.Ref, text pages) (pages, []rope, error) {

@@ -43,7 +43,7 @@ type Features struct {
 	// Weave hands the states of snapshots of one session to a loom, in any order, and reads them in one
 	// transaction: for a store that has each state as a row. An error is one of all that were not handed over.
 	Weave func(ctx context.Context, refs []model.Ref, to Loom) error
-	// Surveys says that Ropes has to look at a whole session to know any of its states.
+	// Surveys says that Ropes or Weave has to look at a whole session to know any of its states.
 	Surveys bool
 	// Sieve returns a Weave of a session's states with {} for each message that does not have a text and is not
 	// close before one that has it: nil where the store cannot tell. has is that of [Mentions], as is

@@ -228,7 +228,7 @@ func openSite(ctx context.Context, cache *files.Cache, at engine.Site) (*Store, 
 func (s *Store) Features() store.Features {
 	f := s.Store.Features()
 	f.AnyOrder, f.Only, f.Apart, f.Gaps = s.AnyOrder, s.Only, s.Apart, s.Gaps
-	f.Weave = s.Weave
+	f.Weave, f.Surveys = s.Weave, true
 	f.SDKs, f.Assume, f.Assumed = opens.Names, s.Assume, s.Assumed
 	f.Cursor, f.Growth, f.Resume = nil, nil, nil
 	return f
