@@ -21,8 +21,8 @@ type pages struct {
 	held int64
 }
 
-// A page has 1<<pageBits offsets, or a multiple. Of mostText bytes, pages of which each may be half empty have
-// offsets below otherText.
+// A page has 1<<pageBits offsets, or a multiple. A page may be half empty: even then the offsets of mostText bytes
+// lie below otherText.
 const (
 	pageBits  = 21
 	otherText = 1 << 31
