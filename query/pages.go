@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// pages are the text of a session. A part that is appended at once lies in one page, and between two pages is a
-// byte that no part has: so no piece crosses a page, and a text grows without a copy of what is there.
+// pages hold the text of a session. A part that is appended at once lies in one page. A byte that belongs to no part
+// separates two pages, so no piece crosses a page, and a text grows without a copy of its beginning.
 //
 //	offset   0           1<<22       2<<22       3<<22
 //	pages    [a,b,c   ]  [d,e     ]  [f, larger than a page ]  [g …
 //
-// The value is what one reader sees: what is appended later is behind its size.
+// A value is the view of one reader: later parts lie behind its size.
 type pages struct {
 	list []*page
 	// size is the offset of the next part.
