@@ -137,12 +137,11 @@ func screen(ctx context.Context, what cli.Shown) error {
 // opening returns the options that say what the screen opens with.
 func opening(what cli.Shown) tui.Options {
 	options := tui.Options{
-		Store: what.Store, Session: what.Session, Note: what.Note,
-		Stores: what.Stores, Open: what.Open, Wait: what.Wait, Watches: labels.New(ownData()),
+		Store: what.Store, Home: what.Home, Session: what.Session, Note: what.Note, Wait: what.Wait, Watches: labels.New(ownData()),
 	}
-	if what.Find != nil {
-		options.Find = func(ctx context.Context, tell func([]store.Found)) (tui.Options, error) {
-			found, err := what.Find(ctx, tell)
+	if what.Without != nil {
+		options.Without = func(ctx context.Context) (tui.Options, error) {
+			found, err := what.Without(ctx)
 			return opening(found), err
 		}
 	}

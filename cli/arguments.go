@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
+	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/home"
 )
 
 // What the words behind a command mean.
@@ -20,11 +23,10 @@ import (
 //
 // STORE is the first word where that is a path that exists or begins with /, ./ or
 // ../, a URL, KIND:ADDRESS or - for the standard input, or where there are as many words as can be. Else it is the store of HINDCAST_STORE,
-// else the only one in the usual places, else the only one below the current
-// directory.
+// else all stores: those in the usual places, below the current directory, and those that were added.
 //
-// SESSION is the next word where that is a session of the store, or where more words
-// follow than snapshots can be. Else it is the session that changed last.
+// SESSION is the next word where that is a session of these stores, by its id or the beginning of it, or where more
+// words follow than snapshots can be. Else it is the session that changed last.
 //
 // What is left are snapshots.
 
@@ -34,12 +36,14 @@ const storeVariable = "HINDCAST_STORE"
 // words are the arguments of a command: STORE always, and SESSION, and
 // between least and most snapshots.
 type words struct {
-	session     bool
-	least, most int
+	// stores says that there may be several stores, and no session.
+	stores, session bool
+	least, most     int
 }
 
 var (
 	storeOnly  = words{}
+	allStores  = words{stores: true}
 	oneSession = words{session: true}
 	oneOf      = words{session: true, least: 1, most: 1}
 	oneOrTwo   = words{session: true, least: 1, most: 2}
@@ -60,9 +64,11 @@ func (w words) countAll() int {
 	return 1
 }
 
-// subject is the meaning of the arguments of a command: a store, which is open, a session of it, and snapshots.
+// subject is the meaning of the arguments of a command: stores; of these the one that is meant, which is open, a
+// session of it, and snapshots.
 type subject struct {
 	app              *App
+	home             *home.Home
 	store            store.Store
 	address, session string
 	snapshots        []string
@@ -130,9 +136,9 @@ func (a *App) withSubject(w words, run about) runner {
 			return err
 		}
 		if err = run(ctx, p, of); w.session {
-			err = noSessionIn(ctx, of.store, of.address, of.session, err)
+			err = noSessionIn(ctx, of.home, of.address, of.session, err)
 		}
-		return errors.Join(err, of.store.Close())
+		return errors.Join(err, of.home.Close())
 	}
 }
 
@@ -147,26 +153,40 @@ func shownAddress(address string, s store.Store) string {
 
 // noSessionIn returns an error, if it is that a store has no session of a name, as one that says so and which name
 // is like it.
-func noSessionIn(ctx context.Context, s store.Store, address, session string, err error) error {
+func noSessionIn(ctx context.Context, h *home.Home, address, session string, err error) error {
 	if !errors.Is(err, model.ErrNoSession) {
 		return err
 	}
-	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shownAddress(address, s)), err}
-	if near := nearestName(session, sessionNames(ctx, s)); near != "" {
+	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shownHome(address, h)), err}
+	if near := nearestName(session, sessionNames(ctx, h)); near != "" {
 		return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
 	}
 	return err
 }
 
 // sessionNames returns the ids of the sessions, nil where they cannot be listed.
-func sessionNames(ctx context.Context, s store.Store) (names []string) {
-	for info, err := range s.Sessions(ctx) {
+func sessionNames(ctx context.Context, h *home.Home) (names []string) {
+	for session, err := range h.Sessions(ctx) {
 		if err != nil {
 			return nil
 		}
-		names = append(names, info.ID)
+		if session.Err == nil {
+			names = append(names, session.ID)
+		}
 	}
 	return names
+}
+
+// shownHome returns how a message names stores: the only one as shownAddress does, several by their number.
+func shownHome(address string, h *home.Home) string {
+	switch stores := h.Stores(); {
+	case len(stores) == 1:
+		return shownAddress(cmp.Or(address, stores[0].At), stores[0].Opened())
+	case address != "":
+		return address
+	default:
+		return model.Count(len(stores), "store")
+	}
 }
 
 // findVisit returns the visit that spec means. An error about a spec that means none names
@@ -239,40 +259,183 @@ func editDistance(a, b string, most int) int {
 	return row[len(b)]
 }
 
-// findSubject finds what the words of a command name. The caller closes the store.
+// findSubject finds what the words of a command name. The caller closes the home.
 func (a *App) findSubject(ctx context.Context, w words, args []string) (*subject, error) {
-	address, rest, err := a.storeOf(ctx, args, len(args) >= w.countAll())
+	h, address, rest, err := a.homeOf(ctx, args, len(args) >= w.countAll())
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.openStore(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	of := &subject{app: a, store: s, address: address}
-	if w.session {
-		of.session, of.snapshots, err = splitSession(ctx, s, rest, w)
+	of := &subject{app: a, home: h, address: address}
+	switch {
+	case w.session:
+		err = of.findSession(ctx, rest, w)
+	case !w.stores:
+		of.store, err = onlyStore(ctx, h, address)
 	}
 	if err == nil && len(of.snapshots) < w.least {
-		err = usagef("SNAPSHOT is missing: %q is a session of %s", of.session, shownAddress(address, s))
+		err = usagef("SNAPSHOT is missing: %q is a session of %s", of.session, shownHome(address, h))
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, h.Close())
 	}
 	return of, nil
 }
 
-// storeOf parts the words into the address of a store and what follows it. whole
-// says that the first word is STORE, whatever it looks like.
+// onlyStore opens the only store of a home, which is that of an address, or of "".
+func onlyStore(ctx context.Context, h *home.Home, address string) (store.Store, error) {
+	for _, err := range h.FindStores(ctx) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	stores := h.Stores()
+	switch len(stores) {
+	case 0:
+		return nil, noStore()
+	case 1:
+		return stores[0].Open(ctx)
+	}
+	found := make([]store.Found, len(stores))
+	for i, s := range stores {
+		found[i] = s.Found
+	}
+	if address != "" {
+		return nil, &severalError{address, found}
+	}
+	return nil, &advisedError{
+		fmt.Errorf("STORE is not given, and %d stores are found:%s", len(stores), storeLines(sortNewest(ctx, found))),
+		"Name one of them, or set " + storeVariable + ".",
+	}
+}
+
+// findSession parts the words behind a store into a session and snapshots of it.
+func (o *subject) findSession(ctx context.Context, rest []string, w words) error {
+	o.snapshots = rest
+	if len(rest) > 0 {
+		session, err := o.app.sessionOf(ctx, o.home, o.address, rest[0])
+		if err == nil || len(rest) > w.most || !errors.Is(err, model.ErrNoSession) {
+			o.snapshots = rest[1:]
+			return o.meet(ctx, session, err)
+		}
+	}
+	session, err := o.home.LatestSession(ctx)
+	if errors.Is(err, model.ErrNoSession) && len(o.home.Stores()) == 0 {
+		err = noStore()
+	} else if errors.Is(err, model.ErrNoSession) {
+		err = fmt.Errorf("%w: the store is empty", model.ErrNoSession)
+	}
+	return o.meet(ctx, session, err)
+}
+
+// meet makes a session the one that is meant.
+func (o *subject) meet(ctx context.Context, session home.Session, err error) error {
+	if err != nil {
+		return err
+	}
+	o.session = session.ID
+	o.store, err = session.Store.Open(ctx)
+	return err
+}
+
+// sessionOf returns the session that a word names. The error is model.ErrNoSession where none has that name, and
+// lists those that have it where several have.
+func (a *App) sessionOf(ctx context.Context, h *home.Home, address, word string) (home.Session, error) {
+	found, err := h.FindSession(ctx, word)
+	switch {
+	case err != nil:
+		return home.Session{}, err
+	case len(found) == 0 && address == "" && strings.ContainsAny(word, `./\\:~`):
+		return home.Session{}, &wrongError{"no such file: " + word, model.ErrNoSession}
+	case len(found) == 0:
+		return home.Session{}, noSessionIn(ctx, h, address, word, model.ErrNoSession)
+	case len(found) > 1:
+		return home.Session{}, &advisedError{fmt.Errorf("%.80q names %s:%s", word, model.Count(len(found), "session"), sessionLines(found)), "Write STORE before it, or more of the id."}
+	}
+	return found[0], nil
+}
+
+// sessionLines returns a line for each of the first sessions: its store, its id and its title.
+func sessionLines(list []home.Session) (text string) {
+	for _, s := range list[:min(len(list), mostListed)] {
+		text += fmt.Sprintf("\n%s:%s  %s", s.Store.Name, printable.String(s.Store.At), printable.String(s.ID))
+		if s.Title != "" {
+			text += "  " + printable.String(clipText(s.Title, maxTitle, "…"))
+		}
+	}
+	if more := len(list) - mostListed; more > 0 {
+		text += fmt.Sprintf("\nand %d more", more)
+	}
+	return text
+}
+
+// everything returns the home of all stores: those in the usual places, and below the current directory.
+func (a *App) everything() *home.Home {
+	places := home.Places{Around: a.Around}
+	if a.Around.Work != "" {
+		places.Below = []string{a.Around.Work}
+	}
+	return home.New(a.Kinds, places)
+}
+
+// homeAt returns the home of an address: the store there, or the stores below a directory.
+func (a *App) homeAt(ctx context.Context, address string) (*home.Home, error) {
+	found, err := a.findStore(ctx, address)
+	if several := (*severalError)(nil); errors.As(err, &several) {
+		return home.FromFound(several.stores), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := found.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return home.FromStore(s), nil
+}
+
+// homeOf parts the words into stores and what follows them. whole says that the first word is STORE, whatever it
+// looks like. address is the word for the stores, "" where none is given.
+func (a *App) homeOf(ctx context.Context, args []string, whole bool) (h *home.Home, address string, rest []string, err error) {
+	rest = args
+	if len(args) > 0 && (whole || a.isStore(args[0])) {
+		address, rest = args[0], args[1:]
+	} else if address = a.Getenv(storeVariable); address == "" {
+		return a.everything(), "", args, nil
+	}
+	h, err = a.homeAt(ctx, address)
+	return h, address, rest, err
+}
+
+// storeOf parts the words into the address of one store and what follows it: where none is named, that of the
+// session that the first word names, else of the only store. whole says that the first word is STORE, whatever it
+// looks like.
 func (a *App) storeOf(ctx context.Context, args []string, whole bool) (address string, rest []string, err error) {
 	if len(args) > 0 && (whole || a.isStore(args[0])) {
 		return args[0], args[1:], nil
 	}
-	address, err = a.defaultStore(ctx, args)
-	if errors.Is(err, errNoStore) && len(args) > 0 {
-		return args[0], args[1:], nil // which says why it is no store
+	if address = a.Getenv(storeVariable); address != "" {
+		return address, args, nil
 	}
-	return address, args, err
+	h := a.everything()
+	defer h.Close() // it was only read
+	if len(args) > 0 {
+		if found, err := h.FindSession(ctx, args[0]); err == nil && len(found) == 1 {
+			return found[0].Store.Name + ":" + found[0].Store.At, append([]string{found[0].ID}, args[1:]...), nil
+		}
+	}
+	s, err := onlyStore(ctx, h, "")
+	switch {
+	case err != nil && len(args) > 0 && (errors.Is(err, errNoStore) || len(h.Stores()) > 1):
+		return args[0], args[1:], nil // which says why it is no store
+	case err != nil:
+		return "", nil, err
+	}
+	return h.Stores()[0].Name + ":" + s.Address(), args, nil
+}
+
+// noStore returns the error where no store is named and none is found.
+func noStore() error {
+	return &advisedError{errNoStore, "Name one, or set " + storeVariable + ". hindcast demo makes one to try things on."}
 }
 
 // errNoStore says that no store is named, and none is found.
@@ -288,60 +451,4 @@ func (a *App) isStore(word string) bool {
 	}
 	_, err := os.Lstat(word)
 	return err == nil || word == "-" || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
-}
-
-// defaultStore returns the address of the store that is meant where the words name none.
-func (a *App) defaultStore(ctx context.Context, args []string) (string, error) {
-	if address := a.Getenv(storeVariable); address != "" {
-		return address, nil
-	}
-	found, _, err := a.findAround(ctx, func([]store.Found) {})
-	switch {
-	case err != nil:
-		return "", err
-	case len(found) == 1:
-		return found[0].Name + ":" + found[0].At, nil
-	case len(found) > 1:
-		given := ""
-		if len(args) > 0 {
-			given = fmt.Sprintf(" (no such file: %s)", args[0])
-		}
-		return "", &advisedError{
-			fmt.Errorf("STORE is not given%s, and %d stores are found:%s", given, len(found), storeLines(found)),
-			"Name one of them, or set " + storeVariable + ".",
-		}
-	}
-	return "", &advisedError{
-		errNoStore,
-		"Name one, or set " + storeVariable + ". hindcast demo makes one to try things on.",
-	}
-}
-
-// findAround returns the stores in the usual places, or if those hold none the stores
-// below the current directory, and where that was. Each time it finds a store, it
-// calls tell with all stores found so far.
-func (a *App) findAround(ctx context.Context, tell func([]store.Found)) (found []store.Found, where string, err error) {
-	if found = a.Kinds.LookAloud(ctx, a.Around, tell); len(found) > 0 || a.Around.Work == "" {
-		return found, "the usual places", nil
-	}
-	found, _, _, err = a.findBelow(ctx, a.Around.Work, tell)
-	return found, "this directory", err
-}
-
-// splitSession parts the words behind a store into a session and snapshots of it.
-func splitSession(ctx context.Context, s store.Store, rest []string, w words) (session string, specs []string, err error) {
-	if len(rest) > w.most {
-		return rest[0], rest[1:], nil
-	}
-	if len(rest) > 0 {
-		err := store.Find(ctx, s, rest[0])
-		if err == nil {
-			return rest[0], rest[1:], nil
-		}
-		if !errors.Is(err, model.ErrNoSession) {
-			return "", nil, err
-		}
-	}
-	session, err = latestSession(ctx, s)
-	return session, rest, err
 }

@@ -2,13 +2,14 @@ package cli_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // Each shape of a command line means one thing.
 func TestArguments(t *testing.T) {
-	const several = "STORE is not given, and 2 stores are found:"
+	const several = "STORE is not given, and 2 stores are found:\n  | mem  "
 	for _, c := range []struct {
 		line  string
 		env   string
@@ -46,11 +47,18 @@ func TestArguments(t *testing.T) {
 		{"log trip-planer", "b.mem", "", 1, `no session "trip-planer" in b.mem; did you mean "trip-planner"?`},
 		{"show zzzz", "b.mem", "", 1, `snapshot "zzzz"`},
 		{"show trip-planner", "b.mem", "", 2, `SNAPSHOT is missing: "trip-planner" is a session of b.mem`},
-		// Else it is the only one in the usual places, or below the directory.
+		// Else it is all that are in the usual places, or below the directory.
 		{"log", "", "usual/a.mem other/b.mem", 0, "trip-planner  18 snapshots"},
 		{"log", "", "deep/down/b.mem", 0, "trip-planner  18 snapshots"},
-		{"log", "", "one/a.mem two/b.mem", 1, several + "\n  | mem  "},
-		{"show 3", "", "one/a.mem two/b.mem", 1, "STORE is not given (no such file: 3), and 2 stores are found:"},
+		{"log", "", "one/a.mem two/b.mem", 0, "trip-planner  18 snapshots"},
+		{"show 3", "", "one/a.mem two/b.mem", 0, "#3, turn 2"},
+		{"log packing-list", "", "one/a.mem", 0, "packing-list  3 snapshots"},
+		{"log pack", "", "one/a.mem two/broken.mem", 0, "packing-list  3 snapshots"},
+		{"log pac", "", "one/a.mem", 1, `no session "pac" in`},
+		{"log packing-list", "", "one/a.mem two/b.mem", 1, "\"packing-list\" names 2 sessions:\n  | mem:"},
+		{"undo --dry-run", "", "one/a.mem two/b.mem", 1, several},
+		{"log many", "", "many/a.mem many/deep/b.mem", 0, "trip-planner  18 snapshots"},
+		{"undo many --dry-run", "", "many/a.mem many/deep/b.mem", 1, "many is a directory of 2 stores:\n  | mem  "},
 		{"log", "", "", 1, "STORE is not given, and no store is in the usual places"},
 		{"log nowhere.mem", "", "", 1, "no such file: nowhere.mem"},
 		{"log ./nowhere.mem", "b.mem", "", 1, "no such file: ./nowhere.mem"},
@@ -119,41 +127,39 @@ func TestScreen_wordThatIsNone(t *testing.T) {
 	}
 }
 
-// The screen opens what a command would take; several stores are offered.
+// The screen opens what a command would take: a session of all stores leads back to all.
 func TestScreen_finds(t *testing.T) {
 	for _, c := range []struct {
 		line, env, files string
-		opened, note     string
-		stores           int
+		opened           string // sorted
+		store            bool   // one store is shown, not the sessions of several
 	}{
-		{"", "b.mem", "b.mem usual/a.mem", "[b.mem]", "", 0},
-		{"packing-list", "b.mem", "b.mem", "[b.mem]", "", 0},
-		{"", "", "usual/a.mem b.mem", "[a.mem]", "", 0},
-		{"", "", "deep/b.mem", "[b.mem]", "", 0},
-		{"", "", "one/a.mem two/b.mem", "[a.mem b.mem]", "found 2 stores in this directory", 2},
-		{"many", "", "many/a.mem many/b.mem", "[a.mem b.mem]", "found 2 stores in many", 2},
-		{"", "", "", "[demo]", "the demo", 0},
+		{"", "b.mem", "b.mem usual/a.mem", "[b.mem]", true},
+		{"packing-list", "b.mem", "b.mem", "[b.mem]", true},
+		{"packing-list", "", "usual/a.mem one/broken.mem", "[a.mem]", true},
+		{"", "", "usual/a.mem b.mem", "[a.mem b.mem]", false},
+		{"", "", "deep/b.mem", "[b.mem]", true},
+		{"", "", "one/a.mem two/b.mem", "[a.mem b.mem]", false},
+		{"many", "", "many/a.mem many/b.mem", "[a.mem b.mem]", false},
+		{"", "", "", "[demo]", true},
 	} {
 		s := newShelf(t, "usual/*.mem")
 		t.Chdir(s.dir)
 		s.put(t, strings.Fields(c.files)...)
 		s.Getenv = func(name string) string { return map[string]string{"HINDCAST_STORE": c.env}[name] }
 		code, _, err := s.run(t, strings.Fields(c.line)...)
-		if code != 0 || s.shown.Note != c.note || len(s.shown.Stores) != c.stores || (s.shown.Store == nil) != (c.stores > 0) {
+		if code != 0 || (s.shown.Store != nil) != c.store {
 			t.Errorf("%+v: exit %d, %s, shown %+v", c, code, err, s.shown)
 		}
-		if got := fmt.Sprint(s.opened); c.stores == 0 && got != c.opened {
+		slices.Sort(s.opened)
+		if got := fmt.Sprint(s.opened); got != c.opened {
 			t.Errorf("%+v: opened %s", c, got)
 		}
-		if c.line == "packing-list" && s.shown.Session != "packing-list" {
+		if got := map[string]string{"packing-list": "packing-list"}[c.line]; s.shown.Session != got {
 			t.Errorf("%+v: session %q", c, s.shown.Session)
 		}
-	}
-	// In a pipe the stores are listed, for there is no screen to choose on.
-	s := newShelf(t)
-	s.OutTerminal = false
-	s.put(t, "a.mem", "b.mem")
-	if code, _, err := s.run(t, s.dir); code != 1 || !strings.Contains(err, "is a directory of 2 stores:\n  | mem  ") {
-		t.Errorf("in a pipe: exit %d, %s", code, err)
+		if c.opened != "[demo]" && s.closed != len(s.opened) {
+			t.Errorf("%+v: opened %s, closed %d", c, s.opened, s.closed)
+		}
 	}
 }

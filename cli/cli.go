@@ -17,6 +17,7 @@ import (
 
 	"hindcast/look"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/store/labels"
 )
 
@@ -78,19 +79,16 @@ type App struct {
 	endpoint string
 }
 
-// Shown tells the screen what to open: a store, several to choose from, or a function that finds them.
+// Shown tells the screen what to open: a store, or the sessions of all.
 type Shown struct {
 	Store store.Store
-	// Find finds the store to open with if that takes time; nil if the store is known. Each time
-	// it finds a store, it calls tell with all stores found so far. The screen ends with its error.
-	Find func(ctx context.Context, tell func([]store.Found)) (Shown, error)
-	// Wait is how long Find has before the screen takes the terminal: where it fails within, the
-	// person sees the error alone. 0 where it does not fail.
-	Wait time.Duration
-	// Stores are offered where Store is nil, and Open opens the chosen one. The
-	// screen closes none.
-	Stores []store.Found
-	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
+	// Home is the stores whose sessions are listed; the screen does not close it. With Store, it is the list to
+	// which leaving Session leads.
+	Home *home.Home
+	// Without returns the Shown for a Home without a store. Its error ends the screen, before it is drawn if the
+	// error comes within Wait.
+	Without func(ctx context.Context) (Shown, error)
+	Wait    time.Duration
 	// Session is shown at once; "" for the list of sessions.
 	Session string
 	// Theme is how it is drawn, in the words of look.Read; "" to go by the environment.
@@ -151,19 +149,18 @@ func (a *App) rootCommand() *cobra.Command {
 session as a tree of snapshots, what changed between any two of them, and puts
 the session back to the snapshot you pick.
 
-hindcast STORE opens the screen, hindcast STORE SESSION at that session. Without
-STORE it looks in the usual places, then below the current directory: it opens the
-store that is there, offers the stores if there are several, and opens a built-in
-demo if there is none.
+hindcast lists the sessions of all stores in the usual places and below the current
+directory, newest first, and opens a built-in demo if there is no store. hindcast STORE
+opens one store, hindcast SESSION a session of any, hindcast STORE SESSION one of it.
 
 STORE is a path, whose kind is recognised by its shape, a URL, or KIND:ADDRESS. A
-directory stands for the one store below it; hindcast doctor DIR says what is
+directory stands for the stores below it; hindcast doctor DIR says what is
 there. A command takes its first word for STORE if that is a path that is there,
 a URL or KIND:ADDRESS, or if there are as many words as can be. Else STORE is that
-of HINDCAST_STORE, else the only one in the usual places or below the current
-directory. A store that is called like a command is opened as ./NAME.
-SESSION is the next word if the store has such a session. Else it is the session
-that changed last.
+of HINDCAST_STORE, else all that are found. A store that is called like a command
+is opened as ./NAME.
+SESSION is the next word if there is such a session: its id, or at least 4
+characters of it. Else it is the session that changed last.
 SNAPSHOT is #7 or 7 (its index), #6.2 (the second of two with one index), #6:1 (a
 step of its turn), a label, an id or at least 4 characters of one, head or @, or
 head~2 (two snapshots before). A name that fits several snapshots is an error that

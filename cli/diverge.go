@@ -12,6 +12,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/home"
 )
 
 // divergeCommand is `hindcast diverge`.
@@ -55,7 +56,7 @@ message that both have, from the first message on.`,
 				if len(words) > 2 {
 					session = words[0]
 				}
-				return inOneStore(noSessionIn(ctx, s, address, session, err), shownAddress(address, s))
+				return inOneStore(noSessionIn(ctx, home.FromStore(s), address, session, err), shownAddress(address, s))
 			}
 			return p.writeDiverge(ctx, s, x, y)
 		}),

@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/store/survey"
 )
 
@@ -61,7 +62,7 @@ one store only.`,
 
 // doctorOf lists the faults of a store, or of one session.
 func (a *App) doctorOf(ctx context.Context, p *printer, address, session string) error {
-	found, err := a.findStore(ctx, address, func([]store.Found) {})
+	found, err := a.findStore(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (a *App) examineStore(ctx context.Context, id *store.Identity, session, add
 	}
 	defer s.Close()
 	if e.list, err = runCheckups(ctx, s, session); err != nil {
-		return e, noSessionIn(ctx, s, address, session, err)
+		return e, noSessionIn(ctx, home.FromStore(s), address, session, err)
 	}
 	for i := range e.list {
 		addRemedies(ctx, s, &e.list[i], shellWord(address), a.serverFlag(id))

@@ -7,6 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/home"
 )
 
 // The documents of --json. Their members stay as they are: cli/schema describes
@@ -91,6 +92,7 @@ func headersJSON(t *model.Timeline, from, unread int) iter.Seq2[loggedJSON, erro
 type sessionJSON struct {
 	ID        string     `json:"id"`
 	Kind      string     `json:"kind"`
+	Store     string     `json:"store,omitempty"`
 	Title     string     `json:"title,omitempty"`
 	Project   string     `json:"project,omitempty"`
 	Size      int64      `json:"size,omitempty"`
@@ -102,8 +104,12 @@ type sessionJSON struct {
 	Faults    *int       `json:"faults,omitempty"`
 }
 
-func sessionOf(info model.SessionInfo) sessionJSON {
+// sessionOf returns the document of a session, with its store where there are several.
+func (o *subject) sessionOf(info home.Session) sessionJSON {
 	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Head: info.Head.ID, UpdatedAt: writableTime(info.UpdatedAt)}
+	if len(o.home.Stores()) > 1 {
+		out.Store = info.Store.At
+	}
 	if info.Snapshots != store.Uncounted {
 		out.Snapshots = &info.Snapshots
 		if info.Orphaned != store.Uncounted {

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
@@ -17,6 +21,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/home"
 )
 
 // grepCommand is `hindcast grep`.
@@ -30,7 +35,8 @@ func (a *App) grepCommand() *cobra.Command {
 		Short: "search the text of all snapshots of all sessions",
 		Long: `Grep searches the strings, keys and numbers in all snapshots, on every branch, and
 prints each text in which PATTERN is found once: at the snapshot that has it first.
-Without SESSION it searches all sessions of the store.
+Without SESSION it searches all sessions of the store, without STORE those of all
+stores, newest first.
 
 PATTERN is a regular expression in the syntax of Go (RE2), or with -F a text. ^ and $
 are the ends of a text. Escapes of JSON are undone: é is found however it is written.
@@ -72,23 +78,24 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 					return &usageError{fmt.Errorf("grep: %w; -F takes it as a text", err)}
 				}
 			}
-			address, rest, err := a.storeOf(ctx, args[1:], len(args) > 2)
+			h, address, rest, err := a.homeOf(ctx, args[1:], len(args) > 2)
 			if err != nil {
 				return cmp.Or(orderOf(args), err)
 			}
-			s, err := a.openStore(ctx, address)
-			if err != nil {
-				return cmp.Or(orderOf(args), err)
-			}
-			defer s.Close()
-			sessions := store.AnyOrder(ctx, s)
+			defer h.Close()
+			found := &searched{app: a, Search: search}
+			sessions := found.sources(ctx, h)
 			if len(rest) > 0 {
-				if err := store.Find(ctx, s, rest[0]); err != nil {
-					return cmp.Or(orderOf(args), noSessionIn(ctx, s, address, rest[0], err))
+				session, err := a.sessionOf(ctx, h, address, rest[0])
+				if err != nil {
+					return cmp.Or(orderOf(args), err)
 				}
-				sessions = sequenceOf([]model.SessionInfo{{ID: rest[0]}})
+				s, err := session.Store.Open(ctx)
+				if err != nil {
+					return err
+				}
+				sessions = sequenceOf([]query.Source{{Store: s, SessionInfo: session.SessionInfo}})
 			}
-			found := &searched{app: a, store: s, Search: search}
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}
@@ -115,9 +122,10 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 
 // searched is a search of several sessions.
 type searched struct {
-	app   *App
-	store store.Store
+	app *App
 	query.Search
+	// several says that there are several stores.
+	several bool
 	// progress is nil where it is not shown.
 	progress *progress
 	// n counts the hits, and sessions the sessions searched. failed joins the errors of sessions
@@ -126,18 +134,40 @@ type searched struct {
 	failed      error
 }
 
+// sources yields the sessions of a home: those of several stores newest first, of one as they are read. Stores that
+// cannot be read are noted as failed.
+func (f *searched) sources(ctx context.Context, h *home.Home) iter.Seq2[query.Source, error] {
+	return func(yield func(query.Source, error) bool) {
+		if s := h.OnlyStore(); s != nil {
+			query.Sources(s, store.AnyOrder(ctx, s))(yield)
+			return
+		}
+		list, failed := sortedSessions(ctx, h)
+		f.several = true
+		if len(h.Stores()) == 0 && failed == nil {
+			failed = noStore()
+		}
+		f.failed = errors.Join(f.failed, failed)
+		for _, session := range list {
+			if !yield(query.Source{Store: session.Store.Opened(), SessionInfo: session.SessionInfo}, nil) {
+				return
+			}
+		}
+	}
+}
+
 // foundIn is a hit in a session.
 type foundIn struct {
 	*model.Timeline
-	session string
+	in query.Source
 	query.Hit
 }
 
 // yieldHits yields what is found, session by session. What was written of one is shown before the
 // next one is searched.
-func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[foundIn, error] {
+func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2[query.Source, error]) iter.Seq2[foundIn, error] {
 	return func(yield func(foundIn, error) bool) {
-		for info, err := range f.Candidates(ctx, f.store, sessions) {
+		for info, err := range f.Candidates(ctx, sessions) {
 			if err != nil {
 				yield(foundIn{}, err)
 				return
@@ -149,10 +179,10 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 			if info.Passed {
 				continue
 			}
-			t, err := f.app.labelledTimeline(ctx, f.store, info.ID)
+			t, err := f.app.labelledTimeline(ctx, info.Store, info.ID)
 			var hits iter.Seq2[query.Hit, error] = func(func(query.Hit, error) bool) {}
 			if err == nil {
-				hits = query.Open(f.store, t).Grep(ctx, f.Search)
+				hits = query.Open(info.Store, t).Grep(ctx, f.Search)
 			}
 			for hit, wrong := range hits {
 				if err = wrong; err != nil {
@@ -162,7 +192,7 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 				if f.progress != nil {
 					f.progress.clearLine()
 				}
-				if !yield(foundIn{t, info.ID, hit}, nil) {
+				if !yield(foundIn{t, info.Source, hit}, nil) {
 					return
 				}
 			}
@@ -187,6 +217,7 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 // grepJSON is an element of `grep --json`.
 type grepJSON struct {
 	headerJSON
+	Store   string `json:"store,omitempty"`
 	Text    string `json:"text"`
 	From    int    `json:"from"`
 	To      int    `json:"to"`
@@ -198,7 +229,7 @@ type grepJSON struct {
 	Active  string `json:"active,omitempty"`
 }
 
-func (f *searched) yieldJSON(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[grepJSON, error] {
+func (f *searched) yieldJSON(ctx context.Context, p *printer, sessions iter.Seq2[query.Source, error]) iter.Seq2[grepJSON, error] {
 	return func(yield func(grepJSON, error) bool) {
 		for hit, err := range f.yieldHits(ctx, p, sessions) {
 			if err != nil {
@@ -208,6 +239,9 @@ func (f *searched) yieldJSON(ctx context.Context, p *printer, sessions iter.Seq2
 			out := grepJSON{
 				headerJSON: headerOf(hit.Timeline, hit.Visit), Text: hit.Text, From: hit.From, To: hit.To,
 				Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool,
+			}
+			if f.several {
+				out.Store = hit.in.Store.Address()
 			}
 			if hit.Message >= 0 {
 				out.Message = &hit.Hit.Message
@@ -224,21 +258,42 @@ func (f *searched) yieldJSON(ctx context.Context, p *printer, sessions iter.Seq2
 
 // writeGrep writes what is found: a line for each session, and below it one for each text.
 func (p *printer) writeGrep(hits iter.Seq2[foundIn, error]) error {
-	session, first := "", true
+	var in query.Source
+	first := true
 	for hit, err := range hits {
 		if err != nil {
 			return err
 		}
-		if first || hit.session != session {
+		if first || hit.in.ID != in.ID || hit.in.Store != in.Store {
 			if !first {
 				p.WriteByte('\n')
 			}
-			session, first = hit.session, false
-			fmt.Fprintln(p, p.paint.in(bold, p.fitName(printable.String(session), max(p.width, leastFit))))
+			in, first = hit.in, false
+			p.writeFoundSession(&in)
 		}
 		p.writeHit(hit)
 	}
 	return nil
+}
+
+// writeFoundSession writes the line of a session in which something was found: its id, tool, project, day and title,
+// as far as they are known.
+func (p *printer) writeFoundSession(in *query.Source) {
+	id := p.fitName(printable.String(in.ID), max(p.width, leastFit))
+	var facts []string
+	for _, fact := range []string{in.Kind, path.Base(filepath.ToSlash(in.Project)), in.Title} {
+		if fact != "" && fact != "." {
+			facts = append(facts, printable.String(fact))
+		}
+	}
+	if !in.UpdatedAt.IsZero() {
+		facts = slices.Insert(facts, min(len(facts), 1), in.UpdatedAt.Local().Format(time.DateOnly))
+	}
+	line := p.paint.in(bold, id)
+	if len(facts) > 0 {
+		line += "  " + p.paint.in(faint, p.fitLine(strings.Join(facts, "  "), displaywidth.String(id)+2))
+	}
+	fmt.Fprintln(p, line)
 }
 
 // writeHit writes the line of one text: the snapshot, who speaks, and the text around the match.

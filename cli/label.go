@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/store/labels"
 )
 
@@ -207,7 +208,7 @@ is listed without one.`,
 					sessions = append(sessions, info.ID)
 				}
 			} else if err := store.Find(ctx, s, sessions[0]); err != nil {
-				return noSessionIn(ctx, s, address, sessions[0], err)
+				return noSessionIn(ctx, home.FromStore(s), address, sessions[0], err)
 			}
 			list := a.labelsOf(ctx, s, sessions)
 			if p.json {

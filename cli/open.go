@@ -18,6 +18,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/store/survey"
 )
 
@@ -28,17 +29,9 @@ type opened struct {
 	inside string
 }
 
-// note is one line that says which store was opened, where that was not named.
-func (o *opened) note() string {
-	if o.inside == "" {
-		return ""
-	}
-	return fmt.Sprintf("opened %s, the only store in %s (%s)", o.At, o.inside, o.Name)
-}
-
 // openStore opens the store at an address.
 func (a *App) openStore(ctx context.Context, address string) (store.Store, error) {
-	found, err := a.findStore(ctx, address, func([]store.Found) {})
+	found, err := a.findStore(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +39,8 @@ func (a *App) openStore(ctx context.Context, address string) (store.Store, error
 }
 
 // findStore finds the store at an address. A directory that is no store itself stands
-// for the only one below it: each time find finds a store, it calls tell with all found so far.
-func (a *App) findStore(ctx context.Context, address string, tell func([]store.Found)) (*opened, error) {
+// for the only one below it.
+func (a *App) findStore(ctx context.Context, address string) (*opened, error) {
 	id, err := a.Kinds.Identify(ctx, address)
 	if err == nil {
 		return &opened{Identity: *id}, nil
@@ -61,7 +54,7 @@ func (a *App) findStore(ctx context.Context, address string, tell func([]store.F
 	if !errors.Is(err, store.ErrUnrecognised) || !isDirectory(address) {
 		return nil, err
 	}
-	stores, passed, likes, unseen := a.findBelow(ctx, address, tell)
+	stores, passed, likes, unseen := a.findBelow(ctx, address)
 	switch {
 	case unseen != nil:
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
@@ -120,9 +113,8 @@ func isDirectory(address string) bool {
 const askTime = 250 * time.Millisecond
 
 // findBelow returns the stores below a directory, newest first where there are several,
-// what was passed over, and what looks like a store of a kind. It calls tell with the
-// stores known by then each time it finds one.
-func (a *App) findBelow(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed, likes reasons, err error) {
+// what was passed over, and what looks like a store of a kind.
+func (a *App) findBelow(ctx context.Context, dir string) (stores []store.Found, passed, likes reasons, err error) {
 	for f, err := range survey.Folder(ctx, a.Kinds, dir) {
 		switch {
 		case err != nil:
@@ -135,7 +127,6 @@ func (a *App) findBelow(ctx context.Context, dir string, tell func([]store.Found
 		case f.Behind == "":
 			kind, _ := a.Kinds.FindKind(f.Kind)
 			stores = append(stores, store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: -1})
-			tell(stores)
 		}
 	}
 	if len(stores) > 1 {
@@ -232,19 +223,19 @@ func (r *reasons) briefLine() string {
 	return strings.Join(words, ", ")
 }
 
-// showScreen shows the store that was named, or what is found, or the demo. What is wrong with the words is told
-// before the output is.
-func (a *App) showScreen(cmd *cobra.Command, args []string) error {
+// showScreen shows the store that was named, or the sessions of all that are found, or the demo. What is wrong with the
+// words is told before the output is.
+func (a *App) showScreen(cmd *cobra.Command, args []string) (err error) {
 	ctx := cmd.Context()
-	var kept kept
-	defer kept.closeAll()
 	var what Shown
-	var err error
 	if a.OutTerminal || len(args) > 0 {
-		what, err = a.chooseStore(cmd, args, &kept)
+		what, err = a.chooseStore(cmd, args)
 	}
-	if err == nil && what.Find != nil && !a.OutTerminal {
-		_, err = what.Find(ctx, func([]store.Found) {})
+	if what.Home != nil {
+		defer what.Home.Close() // whatever was written is whole by then
+	}
+	if err == nil && what.Without != nil && !a.OutTerminal && len(args) > 0 {
+		err = a.lookBelow(ctx, what)
 	}
 	if err != nil {
 		return err
@@ -253,7 +244,28 @@ func (a *App) showScreen(cmd *cobra.Command, args []string) error {
 		return errors.New("the screen needs a terminal, and the output is not one; use hindcast log, show or diff instead")
 	}
 	what.Share, what.Theme = a.shareNew, a.theme
-	return a.Screen(ctx, what)
+	var instead store.Store
+	if without := what.Without; without != nil {
+		what.Without = func(ctx context.Context) (shown Shown, err error) {
+			shown, err = without(ctx)
+			instead = shown.Store
+			return shown, err
+		}
+	}
+	err = a.Screen(ctx, what)
+	if instead != nil {
+		err = errors.Join(err, instead.Close())
+	}
+	return err
+}
+
+// lookBelow returns why there is nothing to show below a directory.
+func (a *App) lookBelow(ctx context.Context, what Shown) error {
+	for _, err := range what.Home.FindStores(ctx) {
+		return err // a store was found
+	}
+	_, err := what.Without(ctx)
+	return err
 }
 
 // headStart is how long a folder without a store may take to be known as one before the screen is
@@ -265,122 +277,58 @@ func (a *App) isPlain(word string) bool {
 	return word != "" && !a.isStore(word) && !strings.ContainsAny(word, `./\:~`)
 }
 
-// chooseSession shows the session that a plain word names, in the store that is meant where none is named.
-func (a *App) chooseSession(cmd *cobra.Command, word string, kept *kept) (Shown, error) {
+// chooseStore returns the Shown that the screen opens with.
+func (a *App) chooseStore(cmd *cobra.Command, args []string) (Shown, error) {
 	ctx := cmd.Context()
-	address, err := a.defaultStore(ctx, []string{word})
-	if err != nil {
-		if errors.Is(err, errNoStore) || nearestName(word, commandNames(cmd)) != "" {
-			err = unknownWord(cmd, word)
-		}
-		return Shown{}, err
-	}
-	s, err := kept.keepStore(a.openStore(ctx, address))
-	if err != nil {
-		return Shown{}, err
-	}
-	if err = store.Find(ctx, s, word); errors.Is(err, model.ErrNoSession) {
-		err = unknownWord(cmd, word, sessionNames(ctx, s)...)
-	}
-	return Shown{Store: s, Session: word}, err
-}
-
-// chooseStore returns the Shown that the screen opens with. What it opens it keeps.
-func (a *App) chooseStore(cmd *cobra.Command, args []string, kept *kept) (Shown, error) {
-	ctx := cmd.Context()
-	if len(args) == 1 && a.isPlain(args[0]) {
-		return a.chooseSession(cmd, args[0], kept)
-	}
-	if address := a.Getenv(storeVariable); address != "" && (len(args) == 0 || len(args) == 1 && !a.isStore(args[0])) {
-		args = append([]string{address}, args...)
-	}
-	if len(args) == 0 {
-		return Shown{Open: kept.openFound, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
-			return a.chooseAround(ctx, kept, tell)
-		}}, nil
+	switch {
+	case len(args) == 0 && a.Getenv(storeVariable) == "":
+		return Shown{Home: a.everything(), Without: a.Sample}, nil
+	case len(args) == 0:
+		args = []string{a.Getenv(storeVariable)}
+	case len(args) == 1 && a.isPlain(args[0]):
+		return a.chooseSession(cmd, args[0])
 	}
 	if len(args) == 1 && isDirectory(args[0]) {
-		return Shown{Open: kept.openFound, Wait: headStart, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
-			return a.chooseNamed(ctx, cmd, args, kept, tell)
-		}}, nil
+		return Shown{
+			Home: home.New(a.Kinds, home.Places{Folder: args[0]}), Wait: headStart,
+			Without: func(ctx context.Context) (Shown, error) {
+				_, err := a.findStore(ctx, args[0])
+				return Shown{}, err
+			},
+		}, nil
 	}
-	return a.chooseNamed(ctx, cmd, args, kept, func([]store.Found) {})
-}
-
-// chooseNamed returns the Shown of the screen where STORE is named.
-func (a *App) chooseNamed(ctx context.Context, cmd *cobra.Command, args []string, kept *kept, tell func([]store.Found)) (Shown, error) {
-	found, err := a.findStore(ctx, args[0], tell)
-	if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 && a.OutTerminal {
-		return offerStores(several.stores, kept, several.dir), nil
-	}
+	h, err := a.homeAt(ctx, args[0])
 	if errors.Is(err, fs.ErrNotExist) && a.isPlain(args[0]) {
 		err = unknownWord(cmd, args[0])
 	}
 	if err != nil {
 		return Shown{}, err
 	}
-	s, err := kept.keepStore(found.Open(ctx))
-	what := Shown{Store: s, Note: found.note()}
-	if err == nil && len(args) > 1 {
-		what.Session, err = args[1], noSessionIn(ctx, s, args[0], args[1], store.Find(ctx, s, args[1]))
+	if len(args) == 1 {
+		return Shown{Home: h, Store: h.OnlyStore()}, nil
 	}
-	return what, err
+	session, err := a.sessionOf(ctx, h, args[0], args[1])
+	if err != nil {
+		return Shown{Home: h}, err
+	}
+	s, err := session.Store.Open(ctx)
+	return Shown{Home: h, Store: s, Session: session.ID}, err
 }
 
-// chooseAround returns the Shown of the screen where no STORE is named.
-func (a *App) chooseAround(ctx context.Context, kept *kept, tell func([]store.Found)) (Shown, error) {
-	found, where, err := a.findAround(ctx, tell)
+// chooseSession shows the session that a plain word names, of any store.
+func (a *App) chooseSession(cmd *cobra.Command, word string) (Shown, error) {
+	ctx := cmd.Context()
+	h, _, _, err := a.homeOf(ctx, nil, false)
 	if err != nil {
 		return Shown{}, err
 	}
-	switch len(found) {
-	case 0:
-		what, err := a.Sample(ctx)
-		_, err = kept.keepStore(what.Store, err)
-		return what, err
-	case 1:
-		s, err := kept.keepStore(found[0].Open(ctx))
-		return Shown{Store: s}, err
+	session, err := a.sessionOf(ctx, h, "", word)
+	if errors.Is(err, model.ErrNoSession) {
+		err = unknownWord(cmd, word, sessionNames(ctx, h)...)
 	}
-	return offerStores(sortNewest(ctx, found), kept, where), nil
-}
-
-// offerStores shows stores to choose from, and where they were found.
-func offerStores(stores []store.Found, kept *kept, where string) Shown {
-	return Shown{Stores: stores, Open: kept.openFound, Note: fmt.Sprintf("found %d stores in %s", len(stores), where)}
-}
-
-// kept are the stores that are closed when the screen is left. It is safe for
-// concurrent use.
-type kept struct {
-	mu     sync.Mutex
-	list   []store.Store
-	closed bool
-}
-
-// openFound opens a store that was found, and keeps it.
-func (k *kept) openFound(ctx context.Context, chosen store.Found) (store.Store, error) {
-	return k.keepStore(chosen.Open(ctx))
-}
-
-func (k *kept) keepStore(s store.Store, err error) (store.Store, error) {
 	if err != nil {
-		return nil, err
+		return Shown{Home: h}, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed {
-		return nil, errors.Join(context.Canceled, s.Close()) // the screen was left meanwhile
-	}
-	k.list = append(k.list, s)
-	return s, nil
-}
-
-func (k *kept) closeAll() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.closed = true
-	for _, s := range k.list {
-		s.Close() // whatever was written is whole by now
-	}
+	s, err := session.Store.Open(ctx)
+	return Shown{Home: h, Store: s, Session: session.ID}, err
 }

@@ -70,7 +70,7 @@ func newShelf(t *testing.T, places ...string) *shelf {
 			return "a file that ends in .mem", strings.HasSuffix(path, ".mem"), nil
 		},
 		Open: func(_ context.Context, address string) (store.Store, error) {
-			if strings.Contains(address, "broken") {
+			if strings.Contains(filepath.Base(address), "broken") {
 				return nil, errors.New("mem: it is broken")
 			}
 			c.open(filepath.Base(address))
@@ -94,12 +94,24 @@ func newShelf(t *testing.T, places ...string) *shelf {
 	return c
 }
 
-// foundBy returns what the screen shows in the end.
+// foundBy returns what the screen shows in the end: Store where it shows one.
 func foundBy(ctx context.Context, what cli.Shown) (cli.Shown, error) {
-	if what.Find == nil {
+	if what.Store != nil {
 		return what, nil
 	}
-	found, err := what.Find(ctx, func([]store.Found) {})
+	for session, err := range what.Home.Sessions(ctx) {
+		if err == nil && session.Err != nil {
+			continue
+		}
+		if err != nil {
+			return what, err
+		}
+	}
+	if len(what.Home.Stores()) > 0 {
+		what.Store = what.Home.OnlyStore()
+		return what, nil
+	}
+	found, err := what.Without(ctx)
 	found.Theme, found.Share = what.Theme, what.Share
 	return found, err
 }
@@ -139,18 +151,17 @@ func TestScreen_standsBeforeStoresAreLookedFor(t *testing.T) {
 			asked++
 			return recognise(ctx, path)
 		}
-		var told []string
 		s.Screen = func(ctx context.Context, what cli.Shown) error {
 			if waits := what.Wait > 0; waits != inDir {
 				t.Errorf("in a directory: %v: the screen waits: %v", inDir, waits)
 			}
-			if asked > 0 || len(s.opened) > 0 || what.Find == nil {
+			if asked > 0 || len(s.opened) > 0 || what.Home == nil {
 				t.Errorf("in a directory: %v: asked %d times, opened %q before the screen stands", inDir, asked, s.opened)
 				return nil
 			}
-			found, err := what.Find(ctx, func(known []store.Found) { told = append(told, fmt.Sprint(len(known), len(s.opened))) })
-			if len(found.Stores) != 2 {
-				t.Errorf("found %v", found.Stores)
+			_, err := foundBy(ctx, what)
+			if got := len(what.Home.Stores()); got != 2 || asked == 0 {
+				t.Errorf("found %d stores", got)
 			}
 			return err
 		}
@@ -158,8 +169,8 @@ func TestScreen_standsBeforeStoresAreLookedFor(t *testing.T) {
 		if inDir {
 			args = []string{s.dir}
 		}
-		if code, _, said := s.run(t, args...); code != 0 || fmt.Sprint(told) != "[1 0 2 0]" {
-			t.Errorf("in a directory: %v: exit %d, %q: stores told and opened %q", inDir, code, said, told)
+		if code, _, said := s.run(t, args...); code != 0 {
+			t.Errorf("in a directory: %v: exit %d, %q", inDir, code, said)
 		}
 	}
 }
@@ -189,13 +200,12 @@ func TestScreen_opensWhatIsThere(t *testing.T) {
 		places []string
 		args   []string
 		opened string
-		note   string
 	}{
-		{"named", []string{"a.mem", "b.mem"}, []string{"b.mem"}, []string{"mem:DIR/a.mem"}, "[a.mem]", ""},
-		{"recognised", []string{"a.mem"}, nil, []string{"DIR/a.mem"}, "[a.mem]", ""},
-		{"the only one in a folder", []string{"x/y/a.mem", "x/b.txt"}, nil, []string{"DIR/x"}, "[a.mem]", "opened DIR/x/y/a.mem, the only store in DIR/x (mem)"},
-		{"the only one in its place", []string{"a.mem", "b.txt"}, []string{"none.mem", "*"}, nil, "[a.mem]", ""},
-		{"none", []string{"a.txt"}, []string{"none.mem", "*"}, nil, "[demo]", "the demo"},
+		{"named", []string{"a.mem", "b.mem"}, []string{"b.mem"}, []string{"mem:DIR/a.mem"}, "[a.mem]"},
+		{"recognised", []string{"a.mem"}, nil, []string{"DIR/a.mem"}, "[a.mem]"},
+		{"the only one in a folder", []string{"x/y/a.mem", "x/b.txt"}, nil, []string{"DIR/x"}, "[a.mem]"},
+		{"the only one in its place", []string{"a.mem", "b.txt"}, []string{"none.mem", "*"}, nil, "[a.mem]"},
+		{"none", []string{"a.txt"}, []string{"none.mem", "*"}, nil, "[demo]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newShelf(t, c.places...)
@@ -204,9 +214,8 @@ func TestScreen_opensWhatIsThere(t *testing.T) {
 				c.args[i] = strings.ReplaceAll(a, "DIR", s.dir)
 			}
 			code, _, err := s.run(t, c.args...)
-			note := strings.ReplaceAll(c.note, "DIR", s.dir)
-			if code != 0 || fmt.Sprint(s.opened) != c.opened || s.shown.Note != note || s.shown.Store == nil || s.shown.Stores != nil {
-				t.Errorf("exit %d, %q: opened %v, want %s; note %q, want %q", code, err, s.opened, c.opened, s.shown.Note, note)
+			if code != 0 || fmt.Sprint(s.opened) != c.opened || s.shown.Store == nil {
+				t.Errorf("exit %d, %q: opened %v, want %s", code, err, s.opened, c.opened)
 			}
 			if c.opened != "[demo]" && s.closed != 1 {
 				t.Errorf("closed %d stores", s.closed)
@@ -215,48 +224,33 @@ func TestScreen_opensWhatIsThere(t *testing.T) {
 	}
 }
 
-// Of several stores in the usual places none is opened unasked.
-func TestScreen_offersSeveral(t *testing.T) {
-	s := newShelf(t, "*")
-	s.put(t, "old.mem", "young.mem", "broken.mem", "other.txt")
-	chosen := store.Store(nil)
-	s.Screen = func(ctx context.Context, what cli.Shown) error {
-		what, err := foundBy(ctx, what)
-		if err != nil {
-			return err
+// A folder without a store is told before the screen is, and in a pipe as well.
+func TestScreen_folderWithoutAStore(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		s := newShelf(t)
+		s.OutTerminal = terminal
+		s.put(t, "none/x.txt")
+		code, _, said := s.run(t, filepath.Join(s.dir, "none"))
+		if want := "hindcast: no store in " + filepath.Join(s.dir, "none") + "\n"; code != 1 || !strings.HasPrefix(said, want) {
+			t.Errorf("terminal %v: exit %d, %q", terminal, code, said)
 		}
-		s.opened = nil
-		var got []string
-		for _, f := range what.Stores {
-			got = append(got, fmt.Sprintf("%s %s %d", filepath.Base(f.At), f.Why, f.Sessions))
-		}
-		// The demo's sessions changed on a day in May, the broken file in January.
-		want := "old.mem a file that ends in .mem 2, young.mem a file that ends in .mem 2, broken.mem a file that ends in .mem -1"
-		if strings.Join(got, ", ") != want || what.Store != nil || what.Note != "found 3 stores in the usual places" {
-			t.Errorf("offered %q, note %q, store %v", got, what.Note, what.Store)
-		}
-		if _, err := what.Open(ctx, what.Stores[2]); err == nil || !strings.Contains(err.Error(), "it is broken") {
-			t.Errorf("the broken one: %v", err)
-		}
-		s.closed = 0
-		chosen, err = what.Open(ctx, what.Stores[1])
-		return err
-	}
-	if code, _, err := s.run(t); code != 0 || chosen == nil || fmt.Sprint(s.opened) != "[young.mem]" || s.closed != 1 {
-		t.Errorf("exit %d, %q: opened %v, closed %d", code, err, s.opened, s.closed)
 	}
 }
 
-// A folder of several stores is told, newest first, and none is opened.
+// A folder of several stores stands for all of them. Of those that cannot be read it is told why.
 func TestOpen_directories(t *testing.T) {
 	s := newShelf(t)
 	s.put(t, "many/a.mem", "many/broken.mem", "none/x.txt", "none/.git/a.mem", "deep/1/2/a.mem")
 	many := filepath.Join(s.dir, "many")
 	code, out, err := s.run(t, "sessions", many)
+	if want := "hindcast: mem: it is broken\n"; code != 1 || strings.Count(out, "\n") != 3 || !strings.Contains(out, sample.Trip+"  memory ") || err != want {
+		t.Errorf("exit %d, %q, %s", code, out, err)
+	}
+	code, out, err = s.run(t, "journal", many)
 	want := "hindcast: " + many + " is a directory of 2 stores:\n" +
 		"  | mem  " + many + "/a.mem  2026-05-04 12:08:09\n" +
 		"  | mem  " + many + "/broken.mem  2026-01-02 01:00:00\n" +
-		"  Name one of them: hindcast sessions " + many + "/a.mem\n"
+		"  Name one of them: hindcast journal " + many + "/a.mem\n"
 	if code != 1 || out != "" || inUTC(err) != want {
 		t.Errorf("exit %d, %q, %s", code, out, err)
 	}

@@ -327,6 +327,8 @@ func (a *answers) moves(t *testing.T) {
 		{"tally", []string{"demo", dir}},
 		{"label", []string{"label", store, "trip-planner", "#0", "start", "--note", "here it began"}},
 		{"labels", []string{"labels", store}},
+		{"sessions", []string{"sessions", dir}},
+		{"grep", []string{"grep", "Lyon", dir}},
 		{"tally", []string{"export", store, "-o", rows}},
 		{"tally", []string{"export", store, "trip-planner", "--only", "2..6.1", "--redact", "--redact-path", "/cart/total", "-o", filepath.Join(dir, "part.jsonl")}},
 		{"tally", []string{"report", store, "trip-planner", "-o", filepath.Join(dir, "trip.html")}},

@@ -2,8 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -11,28 +12,48 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/home"
 )
 
 // sessionsCommand is `hindcast sessions`.
 func (a *App) sessionsCommand() *cobra.Command {
-	return a.readingCommand(storeOnly, &cobra.Command{
+	return a.readingCommand(allStores, &cobra.Command{
 		Use:   "sessions [STORE]",
-		Short: "list the sessions of a store, the last changed first",
+		Short: "list the sessions of all stores or of one, the last changed first",
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		if p.json {
-			return writeArray(p, mapElements(of.store.Sessions(ctx), sessionOf))
+		list, failed := sortedSessions(ctx, of.home)
+		if failed == nil && len(of.home.Stores()) == 0 {
+			failed = noStore()
 		}
-		return p.writeSessions(of.store.Sessions(ctx))
+		if p.json {
+			return errors.Join(writeArray(p, mapElements(sequenceOf(list), of.sessionOf)), failed)
+		}
+		p.writeSessions(list, len(of.home.Stores()) > 1)
+		return failed
 	})
 }
 
-func (p *printer) writeSessions(seq iter.Seq2[model.SessionInfo, error]) error {
-	var t table
-	t.addRow("SESSION", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
-	for info, err := range seq {
-		if err != nil {
-			return err
+// sortedSessions returns the sessions of a home, newest first, and why some may be missing.
+func sortedSessions(ctx context.Context, h *home.Home) (list []home.Session, failed error) {
+	for session, err := range h.Sessions(ctx) {
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, err)
+		case session.Err != nil:
+			failed = errors.Join(failed, session.Err)
+		default:
+			list = append(list, session)
 		}
+	}
+	slices.SortFunc(list, func(a, b home.Session) int { return home.NewestFirst(&a, &b) })
+	return list, failed
+}
+
+// writeSessions writes a table of sessions. several says that they are of more than one store.
+func (p *printer) writeSessions(list []home.Session, several bool) {
+	var t table
+	t.addRow("SESSION", "TOOL", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
+	for _, info := range list {
 		head := "none"
 		if info.Head.ID != "" {
 			head = fmt.Sprintf("#%d %s", info.Head.Index, shortID(info.Head.ID))
@@ -50,13 +71,16 @@ func (p *printer) writeSessions(seq iter.Seq2[model.SessionInfo, error]) error {
 		} else if info.Orphaned == store.Uncounted {
 			orphaned = ""
 		}
-		t.addRow(printable.String(info.ID), printable.String(info.Project), snapshots, orphaned, head, formatMoment(info.UpdatedAt), size, faults, printable.String(info.Title))
+		tool := ""
+		if several {
+			tool = info.Kind
+		}
+		t.addRow(printable.String(info.ID), tool, printable.String(info.Project), snapshots, orphaned, head, formatMoment(info.UpdatedAt), size, faults, printable.String(info.Title))
 	}
 	if len(t.rows) == 1 {
 		fmt.Fprintln(p, "no sessions")
-		return nil
+		return
 	}
 	t.dropEmpty()
 	t.writeTable(p)
-	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/redact"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/store/media/scratch"
 )
 
@@ -59,7 +60,7 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 			done := tally{Store: to}
 			what, err := a.shareRows(ctx, s, sessions, &how)
 			if len(sessions) == 1 {
-				err = noSessionIn(ctx, s, address, sessions[0], err)
+				err = noSessionIn(ctx, home.FromStore(s), address, sessions[0], err)
 			}
 			if err != nil {
 				return err
@@ -80,7 +81,7 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 				err = writeRows(to, rows, encode)
 			}
 			if len(sessions) == 1 {
-				err = noSessionIn(ctx, s, address, sessions[0], err)
+				err = noSessionIn(ctx, home.FromStore(s), address, sessions[0], err)
 			}
 			if err != nil {
 				return err

@@ -46,6 +46,7 @@ const (
 	PrevChange
 	SideBySide
 	Sort
+	Group
 	NextMessage
 	PrevMessage
 	MoreContext
@@ -187,6 +188,7 @@ var actionTable = [actions]struct {
 	PrevChange:   {"previous-change", "previous change", looking, nil},
 	SideBySide:   {"side-by-side", "side by side", looking, nil},
 	Sort:         {"sort", "sort rows", looking, nil},
+	Group:        {"group", "group rows", looking, nil},
 	NextMessage:  {"next-message", "next message", looking, nil},
 	PrevMessage:  {"previous-message", "previous message", looking, nil},
 	MoreContext:  {"more-context", "more context", looking, nil},
@@ -358,6 +360,7 @@ var bindings = []struct {
 	{Picker, Open, []string{"enter", "l", "right"}},
 	{Picker, Search, []string{"/"}},
 	{Picker, Sort, []string{"s"}},
+	{Picker, Group, []string{"tab"}},
 	{Picker, Reload, []string{"f5"}},
 	{Picker, Details, []string{"!"}},
 	{Picker, Undo, []string{"u"}},

@@ -38,7 +38,7 @@ func TestCandidates(t *testing.T) {
 		for range s.Sessions(t.Context()) {
 			sessions++
 		}
-		for candidate, err := range c.pattern.Candidates(t.Context(), s, s.Sessions(t.Context())) {
+		for candidate, err := range c.pattern.Candidates(t.Context(), query.Sources(s, s.Sessions(t.Context()))) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestCandidates_end(t *testing.T) {
 	}
 	defer s.Close()
 	pattern := query.Literal("assistant", query.SmartCase)
-	for range pattern.Candidates(t.Context(), s, s.Sessions(t.Context())) {
+	for range pattern.Candidates(t.Context(), query.Sources(s, s.Sessions(t.Context()))) {
 		break
 	}
 	wrong := errors.New("the list broke off")
@@ -76,7 +76,7 @@ func TestCandidates_end(t *testing.T) {
 	}
 	var last error
 	n := 0
-	for _, last = range pattern.Candidates(t.Context(), s, broken) {
+	for _, last = range pattern.Candidates(t.Context(), query.Sources(s, broken)) {
 		n++
 	}
 	if n != 2 || last != wrong {
@@ -84,7 +84,7 @@ func TestCandidates_end(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	for _, last = range pattern.Candidates(ctx, s, s.Sessions(ctx)) {
+	for _, last = range pattern.Candidates(ctx, query.Sources(s, s.Sessions(ctx))) {
 	}
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("cancelled: %v", last)

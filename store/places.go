@@ -31,8 +31,8 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 	return ks.LookAloud(ctx, around, func([]Found) {})
 }
 
-// LookAloud returns the result of Look. Each time it finds a store, it calls tell with all stores found so
-// far.
+// LookAloud returns the result of Look. Behind the places of each kind in which it finds stores, it calls tell with
+// all stores found so far.
 func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]Found)) []Found {
 	named := around.FolderOf
 	around = Surroundings{
@@ -45,6 +45,7 @@ func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]
 		if k.Places == nil {
 			continue
 		}
+		before := len(found)
 		for _, pattern := range k.Places(around) {
 			paths, err := filepath.Glob(pattern)
 			if err != nil {
@@ -58,9 +59,11 @@ func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]
 				seen = append(seen, info)
 				if id, ok := ks.recogniseAt(ctx, at); ok {
 					found = append(found, Found{Identity: *id, Changed: lastChange(at, info), Sessions: -1})
-					tell(outermostStores(found))
 				}
 			}
+		}
+		if len(found) > before {
+			tell(outermostStores(found))
 		}
 	}
 	return outermostStores(found)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -15,139 +13,29 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/tui/picker"
 	"hindcast/tui/timeline"
 )
-
-// listSessions reads what sessions the store has. Where none show yet, the first of them do
-// before the last are read.
-func (m *Model) listSessions() tea.Cmd {
-	m.stop(growing)
-	s, most := m.o.Store, math.MaxInt
-	if m.sessions.Len() == 0 {
-		most = firstSessions
-	}
-	unnamed := m.session == ""
-	return m.begin(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *progress) fact {
-		if only := store.Only(ctx, s); unnamed && only != "" {
-			return func() tea.Cmd {
-				if !m.finish(listing, gen) {
-					return nil
-				}
-				m.only = true
-				return m.openSession(only)
-			}
-		}
-		l := &lister{shown: m.sessionsListed, gen: gen, done: done, most: most}
-		l.next, l.stop = iter.Pull2(store.AnyOrder(ctx, s))
-		return l.readPart()
-	})
-}
-
-// firstSessions is how many sessions are read before the first of them show: as many as a
-// screen has, and a few more. Each time after that it is twice as many.
-const firstSessions = 60
-
-// lister reads the sessions of a store, those of a part at a time.
-type lister struct {
-	shown func(l *lister, ended bool, err error) tea.Cmd
-	gen   uint64
-	done  *progress
-	next  func() (model.SessionInfo, error, bool)
-	stop  func()
-	// sessions are the sessions read so far. They show once there are most of them; part counts the parts
-	// shown.
-	sessions   []model.SessionInfo
-	most, part int
-}
-
-// readPart reads the next part.
-func (l *lister) readPart() fact {
-	for len(l.sessions) < l.most {
-		info, err, more := l.next()
-		if err != nil || !more {
-			l.stop()
-			return func() tea.Cmd { return l.shown(l, true, err) }
-		}
-		l.sessions = append(l.sessions, info)
-		l.done.Add(1)
-	}
-	l.most, l.part = 2*l.most, l.part+1
-	return func() tea.Cmd { return l.shown(l, false, nil) }
-}
-
-// dropListing ends a listing whose answer came too late.
-func (l *lister) dropListing() fact {
-	l.stop()
-	return nil
-}
-
-// sessionsOf returns the sessions of a store, those before an error too.
-func sessionsOf(ctx context.Context, s store.Store, done *progress) ([]model.SessionInfo, error) {
-	var sessions []model.SessionInfo
-	for info, err := range store.AnyOrder(ctx, s) {
-		if err != nil {
-			return sessions, err
-		}
-		sessions = append(sessions, info)
-		done.Add(1)
-	}
-	return sessions, nil
-}
-
-// sessionsListed shows the sessions that were read, or the only one at once.
-func (m *Model) sessionsListed(l *lister, ended bool, err error) tea.Cmd {
-	switch {
-	case ended && !m.finish(listing, l.gen):
-		return nil
-	case !ended && !m.awaits(listing, l.gen):
-		return makeCommand(l.dropListing)
-	}
-	m.place, m.dirty = atSessions, true
-	switch {
-	case !ended && len(l.sessions) < m.sessions.Len(): // all were read meanwhile
-	case l.part == 0:
-		m.sessions.Set(l.sessions)
-	default:
-		m.sessions.Grow(l.sessions)
-	}
-	switch {
-	case !ended:
-		return makeCommand(l.readPart)
-	case err != nil && len(l.sessions) == 0:
-		m.showUnusable("This store cannot be shown.", err)
-	case err != nil:
-		m.fail(err)
-	case len(l.sessions) == 1 && m.session == "":
-		m.only = true
-		return m.openSession(l.sessions[0].ID)
-	}
-	if m.made != "" {
-		m.sessions.Filter("") // it may not let through what was made
-	}
-	if at := cmp.Or(m.made, m.session); at != "" {
-		m.sessions.Select(at)
-	}
-	m.made = ""
-	return nil
-}
 
 // countFaults has the only session listed, once it was read, if it was not before: the list tells
 // how many faults there are where they are not looked for.
 func (m *Model) countFaults() tea.Cmd {
-	if _, listed := m.sessions.FindName(m.session); listed || !m.only || m.info.checked {
+	if _, listed := m.list.FindSession(m.rowName(m.session)); listed || !m.only || m.info.checked {
 		return nil
 	}
-	s := m.o.Store
-	return m.start(listing, "", func(ctx context.Context, done *progress) fact {
-		sessions, err := sessionsOf(ctx, s, done)
-		if err != nil {
-			return nil // it was told when the session was read
-		}
-		return func() tea.Cmd {
-			m.sessions.Set(sessions)
-			if info, ok := m.sessions.FindName(m.session); ok {
-				m.info.listed, m.dirty = info.Faults, true
+	h, now, zone := m.home, m.o.Now, m.o.Zone
+	return m.start(listing, "", func(ctx context.Context, _ *progress) fact {
+		var rows []picker.Row
+		for row, err := range h.Sessions(ctx) {
+			if cmp.Or(err, row.Err) != nil {
+				return nil // it was told when the session was read
 			}
+			rows = append(rows, row)
+		}
+		content := picker.Prepare(rows, now().In(zone))
+		return func() tea.Cmd {
+			m.list.Set(content)
+			m.info.listed, m.dirty = m.listedFaults(m.session), true
 			return nil
 		}
 	})
@@ -170,9 +58,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	m.showTimeline(timeline.Prepare(model.NewTimeline(nil)))
 	m.focusOn(onTimeline)
 	read := m.readSession()
-	if info, ok := m.sessions.FindName(id); ok {
-		m.info.listed = info.Faults
-	}
+	m.info.listed = m.listedFaults(id)
 	return tea.Batch(read, m.watchLabels())
 }
 
@@ -285,15 +171,14 @@ func (m *Model) headersRead(content *timeline.Content, cursor *store.Cursor) tea
 // if there is nothing of it to show.
 func (m *Model) showUnreadable(err error) tea.Cmd {
 	if m.written && errors.Is(err, model.ErrNoSession) {
-		m.place, m.only = atSessions, false // a fork that was undone
-		return m.listSessions()
+		m.only = false // a fork that was undone
+		return m.backToList()
 	}
 	m.fail(err)
 	switch {
 	case m.content.Timeline.Len() > 0:
-	case m.sessions.Len() > 1:
-		m.place = atSessions
-		return m.listSessions() // it was opened before all were listed
+	case m.list.Len() > 1:
+		return m.backToList() // it was opened before all were listed
 	default:
 		m.showUnusable("This session cannot be shown.", err)
 	}

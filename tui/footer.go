@@ -77,10 +77,8 @@ type hint struct {
 var (
 	sessionsHints = []hint{
 		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "filter"},
-		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""}, {[]keymap.Action{keymap.Help}, ""},
-	}
-	storesHints = []hint{
-		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "filter"}, {[]keymap.Action{keymap.Help}, ""},
+		{[]keymap.Action{keymap.Group}, "group"}, {[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Sort}, "sort"},
+		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""},
 	}
 	nowhereHints  = []hint{{[]keymap.Action{keymap.Reload}, ""}, {[]keymap.Action{keymap.Help}, ""}}
 	timelineHints = []hint{
@@ -123,13 +121,11 @@ func (m *Model) footerHints() (hints []hint, out string) {
 	faults := 0
 	switch {
 	case m.place == nowhere:
-		hints, out = nowhereHints, m.wayOut()
-	case m.place == atStores:
-		hints, out = storesHints, "quit"
-	case m.place == atSessions:
-		hints, out = sessionsHints, m.wayOut()
-		if info, ok := m.sessions.SelectedRow(); ok {
-			faults = info.Faults
+		hints, out = nowhereHints, "quit"
+	case m.place == atList:
+		hints, out = sessionsHints, "quit"
+		if row, ok := m.list.SelectedRow(); ok {
+			faults = row.Faults
 		}
 	case m.focus == onTab && m.current >= namedTabs:
 		hints = answersHints
@@ -141,9 +137,9 @@ func (m *Model) footerHints() (hints []hint, out string) {
 			hints = diffHints
 		}
 	case m.only:
-		out = m.wayOut()
+		out = "quit"
 	}
-	if (m.place == atStores || m.place == atSessions) && m.shownList().IsFiltered() {
+	if m.place == atList && m.list.IsFiltered() {
 		out = "clear filter"
 	}
 	if m.place == inSession && m.current < namedTabs {
@@ -194,14 +190,6 @@ func (m *Model) putWayOut(r *cell.Row, out string) {
 	r.Put(m.styles.Key, leave)
 	r.Fill(m.styles.Text, 1)
 	r.Put(m.styles.KeyHelp, out)
-}
-
-// wayOut says where leaving the store leads.
-func (m *Model) wayOut() string {
-	if m.chosen {
-		return "stores"
-	}
-	return "quit"
 }
 
 // hintLabel returns the first key of each action of a hint, and what they do; "" where

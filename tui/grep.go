@@ -80,7 +80,7 @@ func (m *Model) grepStore(text string, pattern *query.Pattern) tea.Cmd {
 		title: "Search all sessions " + text, noun: "text", everywhere: true,
 		ask: func(ctx context.Context, _ *query.Session, done *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
-				for info, err := range pattern.Candidates(ctx, s, store.AnyOrder(ctx, s)) {
+				for info, err := range pattern.Candidates(ctx, query.Sources(s, store.AnyOrder(ctx, s))) {
 					if err != nil {
 						yield(answers.Answer{}, err)
 						return

@@ -168,6 +168,20 @@ func lacks(t *testing.T, p *screentest.Program, texts ...string) {
 	}
 }
 
+// selects holds that the row under the cursor has a text.
+func selects(t *testing.T, p *screentest.Program, text string) {
+	t.Helper()
+	for line := range strings.Lines(p.Screen()) {
+		if strings.Contains(line, "▌") {
+			if !strings.Contains(line, text) {
+				t.Errorf("the cursor is on %q, not on %q", line, text)
+			}
+			return
+		}
+	}
+	t.Errorf("no row has the cursor:\n%s", p.Screen())
+}
+
 // waitFor waits until the screen has a text.
 func waitFor(t *testing.T, p *screentest.Program, text string) {
 	t.Helper()

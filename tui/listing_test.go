@@ -17,33 +17,41 @@ import (
 	"hindcast/store/storetest/fake"
 )
 
-// manySessions is a store that lists many sessions, the newest change last.
+// manySessions is a store that lists sessions, the newest change last: the others once more is closed.
 type manySessions struct {
 	store.Store
-	n int
-	// read counts those that were asked for, ended says that the listing has ended.
+	first, others int
+	more          chan struct{}
+	// read counts the listings, ended says that the last one has ended.
 	read  int
 	ended bool
 }
 
-func (s *manySessions) Sessions(context.Context) iter.Seq2[model.SessionInfo, error] {
+func (s *manySessions) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		defer func() { s.ended = true }()
-		for s.read < s.n {
-			s.read++
-			at := time.Unix(int64(s.read), 0)
-			if !yield(model.SessionInfo{ID: fmt.Sprint("session-", s.read), Snapshots: 1, UpdatedAt: at}, nil) {
+		for i := 1; i <= s.first+s.others; i++ {
+			if i == s.first+1 {
+				select {
+				case <-s.more:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if !yield(model.SessionInfo{ID: fmt.Sprint("session-", i), Snapshots: 1, UpdatedAt: time.Unix(int64(i), 0)}, nil) {
 				return
 			}
+		}
+		if s.others == 0 {
+			<-s.more
 		}
 	}
 }
 
-// listingOf returns a model whose store has begun to list n sessions, and what it answers
-// first.
-func listingOf(t *testing.T, n int) (m *Model, s *manySessions, first tea.Msg) {
+// listingOf returns a model whose store lists n sessions, and the first part of them.
+func listingOf(t *testing.T, n, others int) (m *Model, s *manySessions, first tea.Msg) {
 	t.Helper()
-	s = &manySessions{Store: fake.New(), n: n}
+	s = &manySessions{Store: fake.New(), first: n, others: others, more: make(chan struct{})}
 	closed := make(chan time.Time)
 	close(closed)
 	m, err := New(t.Context(), Options{Store: s, After: func(time.Duration) <-chan time.Time { return closed }})
@@ -54,32 +62,38 @@ func listingOf(t *testing.T, n int) (m *Model, s *manySessions, first tea.Msg) {
 	return m, s, m.listSessions()().(tea.BatchMsg)[0]()
 }
 
+// drain runs what follows a message until the sessions are listed.
+func drain(m *Model, msg tea.Msg) {
+	for cmd := tea.Cmd(func() tea.Msg { return msg }); m.tasks[listing].running; {
+		_, cmd = m.Update(cmd())
+	}
+}
+
 // The first sessions show before the others are read. The cursor stays where it is: at the
 // top, or on the session that it was moved to.
 func TestSessions_showAsTheyAreRead(t *testing.T) {
-	const n = 10 * firstSessions
 	for _, moved := range []bool{false, true} {
-		m, s, msg := listingOf(t, n)
-		if s.read != firstSessions {
-			t.Errorf("%d sessions are read before the first show", s.read)
-		}
+		m, s, msg := listingOf(t, 40, 1000)
 		_, cmd := m.Update(msg)
-		want := fmt.Sprint("session-", n)
-		if moved {
-			m.sessions.Do(keymap.MoveDown)
-			want = m.sessions.Name()
+		if s.ended || m.list.Len() != 40 {
+			t.Fatalf("%d sessions show, ended: %t", m.list.Len(), s.ended)
 		}
-		if view := m.View(); !strings.Contains(view, fmt.Sprint("session-", firstSessions)) {
+		want := "session-1040"
+		if moved {
+			m.list.Do(keymap.MoveDown)
+			want = m.list.Name().ID
+		}
+		if view := m.View(); !strings.Contains(view, "session-40") {
 			t.Fatalf("the first sessions do not show:\n%s", view)
 		}
-		parts := 0
-		for ; cmd != nil; parts++ {
+		close(s.more)
+		for m.tasks[listing].running {
 			_, cmd = m.Update(cmd())
 		}
-		if parts > 6 || m.sessions.Len() != n || !s.ended || m.tasks[listing].running {
-			t.Errorf("after %d parts, %d of %d sessions show; ended: %t", parts, m.sessions.Len(), n, s.ended)
+		if m.list.Len() != 1040 || !s.ended || m.tasks[listing].running {
+			t.Errorf("%d sessions show; ended: %t", m.list.Len(), s.ended)
 		}
-		if got := m.sessions.Name(); got != want {
+		if got := m.list.Name().ID; got != want {
 			t.Errorf("moved: %t: the cursor is on %s, want %s", moved, got, want)
 		}
 	}
@@ -87,23 +101,30 @@ func TestSessions_showAsTheyAreRead(t *testing.T) {
 
 // A list that shows already stays until all is read anew.
 func TestSessions_stayUntilTheyAreListedAnew(t *testing.T) {
-	m, s, msg := listingOf(t, 10*firstSessions)
-	for cmd := tea.Cmd(func() tea.Msg { return msg }); cmd != nil; {
+	m, s, msg := listingOf(t, 40, 0)
+	close(s.more)
+	drain(m, msg)
+	s.first, s.more = 10, make(chan struct{})
+	_, cmd := m.Update(m.listSessions()().(tea.BatchMsg)[0]())
+	if m.list.Len() != 40 {
+		t.Errorf("%d sessions show while they are read", m.list.Len())
+	}
+	close(s.more)
+	for m.tasks[listing].running {
 		_, cmd = m.Update(cmd())
 	}
-	s.read, s.ended = 0, false
-	if m.listSessions()().(tea.BatchMsg)[0](); s.read != s.n || !s.ended {
-		t.Errorf("%d sessions would show", s.read)
+	if m.list.Len() != 10 {
+		t.Errorf("%d sessions show at last", m.list.Len())
 	}
 }
 
 // A listing ends when its answer is not awaited.
 func TestSessions_endWhereNobodyWaits(t *testing.T) {
-	m, s, msg := listingOf(t, 10*firstSessions)
+	m, s, msg := listingOf(t, 40, 1000)
 	m.stop(listing)
 	_, cmd := m.Update(msg)
-	if cmd == nil || m.sessions.Len() > 0 {
-		t.Fatalf("%d sessions show", m.sessions.Len())
+	if cmd == nil || m.list.Len() > 0 {
+		t.Fatalf("%d sessions show", m.list.Len())
 	}
 	if got := cmd(); got != nil || !s.ended {
 		t.Errorf("%v follows, ended: %t", got, s.ended)

@@ -11,6 +11,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/tui/answers"
 	"hindcast/tui/field"
 	"hindcast/tui/parting"
@@ -24,8 +25,7 @@ import (
 type place uint8
 
 const (
-	atSessions place = iota
-	atStores         // which of several to open
+	atList place = iota
 	inSession
 	nowhere // the store cannot be read
 )
@@ -72,12 +72,12 @@ type Model struct {
 	hand    func(run func() error) error
 	leaving bool // once the write that goes on has ended
 
-	place    place
-	trouble  *sheet.Sheet // why the screen is nowhere
-	stores   *picker.Stores
-	sessions *picker.Sessions
-	only     bool // the store has one session, so that there is no list to go back to
-	chosen   bool // the store was chosen from several, to which there is a way back
+	place   place
+	trouble *sheet.Sheet // why the screen is nowhere
+	home    *home.Home
+	list    *picker.Pane
+	alone   bool // the home is one store, which is open
+	only    bool // the store has one session, so that there is no list to go back to
 
 	session  string
 	info     sessionFacts
@@ -194,18 +194,24 @@ func New(ctx context.Context, o Options) (*Model, error) {
 	}
 	m := &Model{
 		ctx: ctx, o: o, keys: o.Keys, styles: o.Theme,
-		stores:   picker.NewStores(o.Theme, o.Now),
-		sessions: picker.NewSessions(o.Theme, o.Now),
+		home:     o.Home,
+		list:     picker.New(o.Theme),
 		timeline: timeline.New(o.Theme, o.Zone),
 		tour:     o.Tour,
 		dirty:    true,
 		leave:    func() {},
 		hand:     func(run func() error) error { return run() },
 	}
-	if o.Store != nil {
+	if o.Home == nil {
+		m.home = home.FromStore(o.Store)
+	}
+	switch only := m.home.OnlyStore(); {
+	case only != nil:
+		m.beAlone(only)
+	case o.Store != nil:
 		m.adoptStore(o.Store)
-	} else {
-		m.offerStores()
+	default:
+		m.lackAll()
 	}
 	if o.Note != "" {
 		m.say(o.Note)
@@ -215,11 +221,8 @@ func New(ctx context.Context, o Options) (*Model, error) {
 
 // Init implements tea.Model.
 func (m *Model) Init() tea.Cmd {
-	if m.o.Find != nil {
-		return m.lookForStores()
-	}
-	if m.place == atStores {
-		return nil
+	if m.o.Store == nil {
+		return m.listSessions()
 	}
 	return m.enterStore()
 }
@@ -227,9 +230,9 @@ func (m *Model) Init() tea.Cmd {
 // enterStore reads what the screen shows of its store first.
 func (m *Model) enterStore() tea.Cmd {
 	if m.o.Session != "" {
-		return tea.Batch(m.watchStore(), m.readWatches(), m.openSession(m.o.Session))
+		return tea.Batch(m.watchPlace(), m.readWatches(), m.openSession(m.o.Session))
 	}
-	return tea.Batch(m.watchStore(), m.readWatches(), m.listSessions())
+	return tea.Batch(m.watchPlace(), m.readWatches(), m.listSessions())
 }
 
 // say puts a message into the last line.
@@ -295,8 +298,7 @@ func (m *Model) resize(w, h int) {
 	if m.trouble != nil {
 		m.trouble.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
 	}
-	m.stores.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
-	m.sessions.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
+	m.list.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
 	m.timeline.Resize(l.timeline.insideBorder().w, l.timeline.insideBorder().h)
 	for _, t := range m.tabs {
 		m.resizeTab(t)

@@ -49,8 +49,8 @@ func (m *Model) scrollAt(x, y, n int) tea.Cmd {
 	switch {
 	case m.dialog != nil:
 		m.dialog.Wheel(n)
-	case m.place == atStores || m.place == atSessions:
-		m.shownList().Wheel(n)
+	case m.place == atList:
+		m.list.Wheel(n)
 	case m.place == nowhere:
 	case m.layout.timeline.holdsCell(x, y):
 		m.timeline.Wheel(n)
@@ -68,8 +68,8 @@ func (m *Model) clickAt(x, y int) tea.Cmd {
 	m.dirty = true
 	switch {
 	case m.dialog != nil || m.input != nil || m.place == nowhere:
-	case m.place == atStores || m.place == atSessions:
-		in, list := l.list.insideBorder(), m.shownList()
+	case m.place == atList:
+		in, list := l.list.insideBorder(), m.list
 		before := list.Name()
 		if list.Click(x-in.x, y-in.y) && list.Name() == before {
 			return m.do(keymap.Open) // the second click on the same row

@@ -58,10 +58,13 @@ type news struct {
 	trouble string             // why the last turn brought nothing, "" if it did
 }
 
-// watchStore has the store watched, if it can be and is not yet. The watch lasts as
-// long as the store is open.
-func (m *Model) watchStore() tea.Cmd {
+// watchPlace starts to watch the store of the session, or all stores of the list. It does nothing if the watch runs
+// or the store cannot be watched. The watch of an only store lasts as long as the screen.
+func (m *Model) watchPlace() tea.Cmd {
 	watch := m.features.Watch
+	if m.place == atList && !m.alone {
+		watch = m.home.Watch
+	}
 	if watch == nil || m.news.watched {
 		return nil
 	}
@@ -202,7 +205,7 @@ func (m *Model) catchUp() tea.Cmd {
 	switch m.place {
 	case inSession:
 		return m.readGrowth()
-	case atSessions:
+	case atList:
 		return m.relistSessions()
 	}
 	return m.restTurn(0) // what cannot be read is read again when the person says so
@@ -404,36 +407,6 @@ func movedBack(old, t *model.Timeline) bool {
 	}
 	ref := old.Header(was).Ref()
 	return t.Header(was).Ref() == ref && t.Header(is).Ref() != ref && (!t.OnPath(was) || int(is) < old.Len())
-}
-
-// relistSessions reads the list of sessions again.
-func (m *Model) relistSessions() tea.Cmd {
-	s, now, n := m.o.Store, m.o.Now, m.news.watch
-	return m.begin(growing, "", func(ctx context.Context, gen uint64, done *progress) fact {
-		began := now()
-		sessions, err := sessionsOf(ctx, s, done)
-		took := now().Sub(began)
-		return m.ofWatch(n, func() tea.Cmd { return m.showList(gen, sessions, took, err) })
-	})
-}
-
-// showList shows the list of sessions as it is now.
-func (m *Model) showList(gen uint64, sessions []model.SessionInfo, took time.Duration, err error) tea.Cmd {
-	if m.isOccupied() {
-		m.news.held = func() tea.Cmd { return m.showList(gen, sessions, took, err) }
-		return nil
-	}
-	switch {
-	case !m.finish(growing, gen):
-	case err != nil:
-		m.tellLoss(err)
-	default:
-		m.clearLoss()
-		m.lengthenRest()
-		m.sessions.Set(sessions)
-		m.dirty = true
-	}
-	return m.restTurn(took)
 }
 
 // tellLoss says, once, why the screen could not keep up. What it shows stays, and the

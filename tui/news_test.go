@@ -268,13 +268,14 @@ func TestNews_listOfSessions(t *testing.T) {
 	s := demoStore(t)
 	p := start(t, options(s), 100, 30)
 	p.Press(keymap.Picker, keymap.MoveDown)
-	shows(t, p, "▌ packing-list")
+	selects(t, p, "packing-list")
 	newWriter(t, s, sample.Trip).write(t, 2)
 	waitFor(t, p, "  20  ")
 	newWriter(t, s, "another").write(t, 1)
 	waitFor(t, p, "another")
 	p.Idle()
-	shows(t, p, "▌ packing-list", "3 sessions")
+	selects(t, p, "packing-list")
+	shows(t, p, "3 sessions")
 	if screen := p.Screen(); strings.Index(screen, "another") > strings.Index(screen, "packing-list") {
 		t.Errorf("the newest is not first:\n%s", screen)
 	}
@@ -283,7 +284,8 @@ func TestNews_listOfSessions(t *testing.T) {
 	newWriter(t, s, "pastime").write(t, 1)
 	waitFor(t, p, "3 of 4 sessions")
 	p.Idle()
-	shows(t, p, "▌ packing-list", "filter: p")
+	selects(t, p, "packing-list")
+	shows(t, p, "filter: p")
 	p.Press(keymap.Input, keymap.Accept)
 	p.Press(keymap.Picker, keymap.Top, keymap.Open)
 	w := newWriter(t, s, "pastime")
@@ -299,7 +301,8 @@ func TestNews_firstSnapshotOfAll(t *testing.T) {
 	if err := s.Save(t.Context(), "fresh", &model.Data[json.RawMessage]{ID: "fresh", State: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, p, "▌ fresh")
+	waitFor(t, p, "fresh")
+	selects(t, p, "fresh")
 	p.Press(keymap.Picker, keymap.Open)
 	shows(t, p, "no snapshots yet")
 	newWriter(t, s, "fresh").write(t, 1)

@@ -48,10 +48,10 @@ func newSceneOf(t *testing.T, open func() store.Store, session string, w, h int)
 	return &scene{t: t, dark: opened(theme.Dark), light: opened(theme.Light)}
 }
 
-// home is what Claude Code keeps of a person, as a store: the picture shows it by its name.
-type home struct{ *chat.Store }
+// people is what Claude Code keeps of a person, as a store: the picture shows it by its name.
+type people struct{ *chat.Store }
 
-func (home) Address() string { return "~/.claude" }
+func (people) Address() string { return "~/.claude" }
 
 // openHome opens real sessions of Claude Code.
 func openHome(t *testing.T) store.Store {
@@ -61,7 +61,7 @@ func openHome(t *testing.T) store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() }) // it was only read
-	return home{s.(*chat.Store)}
+	return people{s.(*chat.Store)}
 }
 
 // press presses keys, and takes no picture.

@@ -301,7 +301,7 @@ func TestFork_receiptOfALongName(t *testing.T) {
 			shows(t, p, "✓ undone", "is gone", "^r redo")
 			lacks(t, p, "open it")
 			p.Press(keymap.Timeline, keymap.Back)
-			shows(t, p, "▌ 01a20301-")
+			selects(t, p, "demo session")
 		})
 	}
 }

@@ -61,7 +61,7 @@ func TestScreen_filter(t *testing.T) {
 	p.Press(keymap.Picker, keymap.Search)
 	shows(t, p, "2 sessions")
 	p.Press(keymap.Input, keymap.MoveDown)
-	shows(t, p, "▌ packing-list")
+	selects(t, p, "packing-list")
 	p.Type("no such")
 	shows(t, p, "no session matches the filter")
 	p.Press(keymap.Input, keymap.Back)

@@ -13,7 +13,7 @@ import (
 
 // filterList asks for a text and filters the list while the person types.
 func (m *Model) filterList() {
-	list := m.shownList()
+	list := m.list
 	apply := func(text string) tea.Cmd {
 		list.Filter(text)
 		return nil
@@ -29,7 +29,7 @@ func (m *Model) filterList() {
 
 // clearFilter shows all rows of the list again; it reports whether some were filtered out.
 func (m *Model) clearFilter() bool {
-	list := m.shownList()
+	list := m.list
 	if !list.IsFiltered() {
 		return false
 	}
@@ -58,8 +58,8 @@ func (m *Model) editField(a keymap.Action) tea.Cmd {
 	then := in.gone
 	switch a {
 	case keymap.MoveDown, keymap.MoveUp:
-		if m.place != inSession {
-			m.shownList().Do(a)
+		if m.place == atList {
+			m.list.Do(a)
 		}
 		return nil
 	case keymap.Widen:

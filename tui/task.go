@@ -11,9 +11,7 @@ import (
 type taskKind uint8
 
 const (
-	looking   taskKind = iota // for stores
-	opening                   // the store that was chosen
-	listing                   // the sessions
+	listing   taskKind = iota // the sessions
 	reading                   // the headers of a session
 	checking                  // the faults of a session
 	preparing                 // what a tab shows
@@ -138,7 +136,7 @@ func (m *Model) slowestTask() *task {
 func (m *Model) cancelSlow() bool {
 	cancelled := false
 	for kind := range taskKinds {
-		if t := &m.tasks[kind]; t.running && t.slow && kind != applying && kind != looking {
+		if t := &m.tasks[kind]; t.running && t.slow && kind != applying && (kind != listing || m.alone) {
 			m.stop(kind)
 			m.say("cancelled: " + t.what)
 			cancelled = true

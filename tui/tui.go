@@ -34,25 +34,21 @@ import (
 	"hindcast/keymap"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/tui/painter"
 	"hindcast/tui/theme"
 )
 
-// Options configure the screen. Only Store is needed, or Stores and
-// Open, or Find and Open.
+// Options configure the screen. Only Store is needed, or Home.
 type Options struct {
 	// Store is shown; it is not closed.
 	Store store.Store
-	// Stores are offered where Store is nil, in this order; the one that is
-	// chosen is opened with Open, shown as if it had been named, and not closed.
-	Stores []store.Found
-	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
-	// Find returns the store or the stores where neither is known: Run draws its first frame
-	// before Find returns, or tells of a store, unless that happens within Wait. Where Find fails
-	// within Wait, nothing is drawn. Of the options it returns, those that say what to open count. It calls
-	// tell with the stores known by then each time it finds one. Run returns its error.
-	Find func(ctx context.Context, tell func([]store.Found)) (Options, error)
-	Wait time.Duration
+	// Home is the stores whose sessions are listed where Store is nil; it is not closed.
+	Home *home.Home
+	// Without returns the options that say what to show where the home has no store. Run returns its error,
+	// and draws nothing if it fails within Wait. Nil gives an error.
+	Without func(ctx context.Context) (Options, error)
+	Wait    time.Duration
 	// Session is opened at once; "" lists the sessions, unless there is one only.
 	Session string
 	// Note is said in the last line at first; "" for nothing.
@@ -112,8 +108,11 @@ type Tour struct {
 
 // fillDefaults returns o with nothing left nil, but for Input.
 func (o Options) fillDefaults() (Options, error) {
-	if o.Store == nil && (len(o.Stores) == 0 && o.Find == nil || o.Open == nil) {
+	if o.Store == nil && o.Home == nil {
 		return o, errors.New("tui: there is no store to show")
+	}
+	if o.Without == nil {
+		o.Without = func(context.Context) (Options, error) { return Options{}, errors.New("no store is found") }
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -316,4 +315,9 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("tui: panic: %v\n%s", e.Value, e.Stack) }
 
-func newPanicError(value any) *PanicError { return &PanicError{value, string(debug.Stack())} }
+func newPanicError(value any) *PanicError {
+	if inside, is := value.(home.Panic); is {
+		return &PanicError{inside.Value, inside.Stack}
+	}
+	return &PanicError{value, string(debug.Stack())}
+}

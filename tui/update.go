@@ -32,6 +32,7 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	if more := m.addUp(); more != nil {
 		cmd = tea.Batch(cmd, more)
 	}
+	m.pointAtRow()
 	if m.place == inSession && m.timeline.Following() {
 		m.news.seen = m.timeline.Timeline().Len()
 	}
@@ -178,61 +179,10 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 		return m.readJournal()
 	}
 	switch m.place {
-	case atStores:
-		return m.doInStores(a)
-	case atSessions, nowhere:
-		return m.doInSessions(a)
+	case atList, nowhere:
+		return m.doInList(a)
 	}
 	return tea.Batch(m.doInSession(a), m.followCursor())
-}
-
-// doInSessions carries out an action in the list of sessions.
-func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
-	switch a {
-	case keymap.Back:
-		if m.cancelSlow() || m.place == atSessions && m.clearFilter() {
-			return nil
-		}
-		return m.outOfStore()
-	case keymap.Open:
-		if info, ok := m.sessions.SelectedRow(); ok {
-			return m.openSession(info.ID)
-		}
-	case keymap.Reload:
-		return tea.Batch(m.watchStore(), m.listSessions())
-	case keymap.Search:
-		m.filterList()
-	case keymap.Repair:
-		return m.repairSelected()
-	case keymap.Restore:
-		return m.planChange(model.Change{Op: model.OpFork, Ref: m.listedHead()})
-	default:
-		if m.place == nowhere {
-			m.trouble.Do(a)
-			return nil
-		}
-		m.sessions.Do(a)
-	}
-	return nil
-}
-
-// listedHead returns the head of the session under the cursor of the list, where a fork is
-// the one way back to it: the zero value elsewhere.
-func (m *Model) listedHead() (head model.Ref) {
-	if info, ok := m.sessions.SelectedRow(); ok && m.place == atSessions && m.forks {
-		head = model.Ref{Session: info.ID, ID: info.Head.ID}
-	}
-	return head
-}
-
-// repairSelected plans to mend the session under the cursor.
-func (m *Model) repairSelected() tea.Cmd {
-	info, ok := m.sessions.SelectedRow()
-	if !ok || m.place != atSessions {
-		m.say("no session is selected")
-		return nil
-	}
-	return m.planChange(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: info.ID}})
 }
 
 // doInSession carries out an action in a session: the root's own, those that
@@ -249,7 +199,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.goBack()
 	case keymap.Reload:
 		m.states.forgetAll() // the store may have changed
-		return tea.Batch(m.watchStore(), m.readSession())
+		return tea.Batch(m.watchPlace(), m.readSession())
 	case keymap.NextTab:
 		m.showTab((m.current + 1) % namedTabs)
 	case keymap.PrevTab:
@@ -352,8 +302,7 @@ func (m *Model) doInPane(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// goBack leaves one level: work that goes on, the tab, the session, the store that
-// was chosen, the program.
+// goBack leaves one level: work that goes on, the tab, the session, the program.
 func (m *Model) goBack() tea.Cmd {
 	switch {
 	case m.cancelSlow():
@@ -366,25 +315,9 @@ func (m *Model) goBack() tea.Cmd {
 		m.focusOn(onTimeline)
 		return nil
 	case m.only:
-		return m.outOfStore()
+		return m.quit()
 	}
-	for kind := range taskKinds {
-		if kind != applying {
-			m.stop(kind)
-		}
-	}
-	m.forgetLabels()
-	m.place = atSessions
-	return m.listSessions()
-}
-
-// outOfStore leaves the store: for the list of stores that it was chosen from, else
-// the program.
-func (m *Model) outOfStore() tea.Cmd {
-	if m.chosen {
-		return m.leaveStore()
-	}
-	return m.quit()
+	return m.backToList()
 }
 
 // quit ends the program; while a write goes on, as soon as that has ended.

@@ -76,10 +76,8 @@ func (m *Model) appendFrame(dst []byte) []byte {
 // bodyBoxes returns the boxes between the header and the footer, from left to right.
 func (m *Model) bodyBoxes() []box {
 	switch m.place {
-	case atStores:
-		return []box{m.storesBox()}
-	case atSessions:
-		return []box{m.sessionsBox()}
+	case atList:
+		return []box{m.listBox()}
 	case nowhere:
 		return []box{{rect: m.layout.list, edge: m.styles.Focus, pane: m.trouble, title: m.titleOf("Store")}}
 	}
@@ -105,6 +103,10 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	r := cell.Begin(dst, g, m.layout.w)
 	r.Put(s.Title, " hindcast ")
 	r.Fill(s.Text, 1)
+	if m.place == atList && !m.alone {
+		m.putHome(&r)
+		return r.End(s.Text)
+	}
 	if m.place != inSession {
 		m.putStore(&r)
 		m.putVersions(&r, 0)
@@ -303,17 +305,6 @@ func (m *Model) titleOf(name string) func(*cell.Row) {
 		r.Put(m.styles.Title, name)
 		r.Fill(m.styles.Text, 1)
 	}
-}
-
-func (m *Model) sessionsBox() box {
-	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.sessions, title: m.titleOf("Sessions"), foot: m.sessions.Status()}
-	if m.sessions.Len() == 0 {
-		b.pane, b.foot = blank{m, "This store has no sessions yet."}, ""
-		if listing := &m.tasks[listing]; listing.running {
-			b.pane = waiting{nil, m.styles, b.insideBorder().w, m.workName(listing)}
-		}
-	}
-	return b
 }
 
 func (m *Model) timelineBox() box {

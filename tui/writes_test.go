@@ -292,10 +292,10 @@ func TestWrites_fork(t *testing.T) {
 			}
 		}
 		p.Press(keymap.Timeline, keymap.Back)
-		shows(t, p, "│▌ "+w.session+"-fork")
+		selects(t, p, "  "+w.session+"-fork  ")
 		p.Press(keymap.Picker, keymap.Undo)
 		agree(t, p)
-		lacks(t, p, "│▌ "+w.session+"-fork", "│  "+w.session+"-fork")
+		lacks(t, p, "  "+w.session+"-fork  ")
 		w.same(before, "after undo")
 	})
 }

@@ -26,6 +26,9 @@ type bounds struct {
 	depth, names, folders, told int
 	// inside is how many entries of a store other kinds are asked about.
 	inside int
+	// known are the absolute paths of stores that are left out, with true, and with false those of the folders
+	// around them; nil for none.
+	known map[string]bool
 }
 
 var usual = bounds{depth: 6, names: 1000, folders: 2000, told: 20_000, inside: 100}
@@ -62,6 +65,34 @@ func Folder(ctx context.Context, ks store.Kinds, dir string) iter.Seq2[Finding, 
 	return surveyWithin(ctx, ks, dir, usual)
 }
 
+// Unknown is Folder without the stores that are known, given by their paths, and what is in them. It enters the
+// folders between dir and a known store, and does not ask whether one of them is a store.
+func Unknown(ctx context.Context, ks store.Kinds, dir string, known []string) iter.Seq2[Finding, error] {
+	b := usual
+	b.known = make(map[string]bool, len(known))
+	whole := resolvePath(dir)
+	for _, path := range known {
+		path = resolvePath(path)
+		b.known[path] = true
+		for around := filepath.Dir(path); len(around) > len(whole); around = filepath.Dir(around) {
+			b.known[around] = b.known[around]
+		}
+	}
+	return surveyWithin(ctx, ks, dir, b)
+}
+
+// resolvePath returns the absolute path without symbolic links, or the path as it is where there is nothing.
+func resolvePath(path string) string {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	if whole, err := filepath.Abs(resolved); err == nil {
+		return whole
+	}
+	return resolved
+}
+
 func surveyWithin(ctx context.Context, ks store.Kinds, dir string, most bounds) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		root, err := openFolder(dir)
@@ -71,7 +102,7 @@ func surveyWithin(ctx context.Context, ks store.Kinds, dir string, most bounds) 
 		}
 		defer root.Close() // it was only read
 		told := 0
-		s := survey{most: most, kinds: ks, dir: dir, root: root, tell: func(f Finding) bool {
+		s := survey{most: most, kinds: ks, dir: dir, whole: resolvePath(dir), root: root, tell: func(f Finding) bool {
 			if told++; told > most.told {
 				yield(Finding{Path: dir, Why: fmt.Sprintf("more than %d places are told of: the survey ends here; name a folder in it", most.told)}, nil)
 				return false
@@ -113,6 +144,7 @@ type survey struct {
 	most  bounds
 	kinds store.Kinds
 	dir   string
+	whole string // dir, without symbolic links
 	root  *os.Root
 	queue []folder
 	tell  func(Finding) bool
@@ -141,10 +173,14 @@ func (s *survey) tellUnseen(path string, err error) bool {
 
 // visit asks whether a folder is a store, and looks into it otherwise. It reports whether to go on.
 func (s *survey) visit(ctx context.Context, f folder) bool {
-	if s.isOwned(ctx, f, f.name) {
+	if s.isKnown(f.name) || s.isOwned(ctx, f, f.name) {
 		return true
 	}
-	said, owners, goOn := s.ask(ctx, s.kinds, f, f.name)
+	said, goOn := unknown, true
+	var owners []string
+	if _, around := s.most.known[s.wholePath(f.name)]; !around {
+		said, owners, goOn = s.ask(ctx, s.kinds, f, f.name)
+	}
 	if !goOn {
 		return false
 	}
@@ -170,6 +206,14 @@ func (s *survey) visit(ctx context.Context, f folder) bool {
 		return s.passOver(s.at(f.name), fmt.Sprintf("it has more than %d names: the others are not looked at", most))
 	}
 	return true
+}
+
+// isKnown reports whether a place is a store that is left out.
+func (s *survey) isKnown(name string) bool { return s.most.known[s.wholePath(name)] }
+
+// wholePath returns the absolute path of a place.
+func (s *survey) wholePath(name string) string {
+	return filepath.Join(s.whole, filepath.FromSlash(name))
 }
 
 // isOwned reports whether a place in a store is one of its kind's by itself, such as the folder of one project: no
@@ -265,6 +309,9 @@ func (s *survey) list(name string, most int) (entries []fs.DirEntry, more bool, 
 // decideEntry decides what becomes of an entry of a folder.
 func (s *survey) decideEntry(ctx context.Context, in folder, e fs.DirEntry) bool {
 	name := path.Join(in.name, e.Name())
+	if s.isKnown(name) {
+		return true
+	}
 	kinds := ofFile(s.kinds, e.Name())
 	why := ""
 	switch mode := e.Type(); {

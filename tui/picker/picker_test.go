@@ -1,7 +1,9 @@
 package picker
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,32 +11,61 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/muesli/termenv"
+	"pgregory.net/rapid"
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/tui/theme"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func sessions() []model.SessionInfo {
-	return []model.SessionInfo{
-		{ID: "trip-planner", Snapshots: 14, Orphaned: 4, Head: model.Point{ID: "aa", Index: 9}, UpdatedAt: noon.Add(-90 * time.Second), Title: "Two nights in Lyon in May, please. I can spend 300 euros.", Size: 38_211},
-		{ID: "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", Snapshots: 3, UpdatedAt: noon.Add(-3 * time.Hour), Title: "make a plan", Size: 812},
-		{ID: "Support/billing", Snapshots: 100000, Head: model.Point{ID: "bb", Index: 99999}, UpdatedAt: noon.Add(-50 * time.Hour), Faults: 2, Size: 2_400_000_000},
-		{ID: "x\x1b[2J\u202ey\n", Snapshots: 1, Head: model.Point{ID: "cc"}, UpdatedAt: noon.Add(time.Minute), Title: "\x1b[31m\u202e", Faults: model.FaultsNotCounted},
-		{ID: "empty"},
-	}
+func storeAt(kind, path string) *home.Store {
+	return &home.Store{Found: store.Found{Identity: store.Identity{Kind: store.Kind{Name: kind}, At: path}}}
 }
 
-func open(w, h int) *Sessions {
-	p := NewSessions(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}), func() time.Time { return noon })
+var (
+	shop   = storeAt("sqlite", "shop.db")
+	claude = storeAt("claude-code", "/home/me/.claude/projects")
+	broken = storeAt("langgraph", "x\x1b[2J/\u202ey\n.db")
+)
+
+func rowsOf(in *home.Store, list ...model.SessionInfo) (rows []Row) {
+	for _, info := range list {
+		rows = append(rows, Row{SessionInfo: info, Store: in})
+	}
+	return rows
+}
+
+// sessions are those of one store, and everything those of several, one of which cannot be read.
+func sessions() []Row {
+	return rowsOf(shop,
+		model.SessionInfo{ID: "trip-planner", Snapshots: 14, Orphaned: 4, Head: model.Point{ID: "aa", Index: 9}, UpdatedAt: noon.Add(-90 * time.Second), Title: "Two nights in Lyon in May, please. I can spend 300 euros.", Size: 38_211},
+		model.SessionInfo{ID: "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", Snapshots: 3, UpdatedAt: noon.Add(-3 * time.Hour), Title: "make a plan", Size: 812},
+		model.SessionInfo{ID: "Support/billing", Snapshots: 100000, Head: model.Point{ID: "bb", Index: 99999}, UpdatedAt: noon.Add(-50 * time.Hour), Faults: 2, Size: 2_400_000_000},
+		model.SessionInfo{ID: "x\x1b[2J\u202ey\n", Snapshots: 1, Head: model.Point{ID: "cc"}, UpdatedAt: noon.Add(time.Minute), Title: "\x1b[31m\u202e", Faults: model.FaultsNotCounted},
+		model.SessionInfo{ID: "empty"},
+	)
+}
+
+func everything() []Row {
+	return append(append(sessions(), rowsOf(claude,
+		model.SessionInfo{ID: "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", Snapshots: 31, Orphaned: 2, UpdatedAt: noon.Add(-20 * time.Hour), Title: "Customers get the same webhook twice, find out why", Project: "/home/me/work/api"},
+		model.SessionInfo{ID: "1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789", Snapshots: 4, UpdatedAt: noon.AddDate(-1, 0, 0), Title: "rename the helper", Project: "/home/me/old/api/"},
+		model.SessionInfo{ID: "aaad5cb9-ffe6-4e2c-bd4c-340dc7362789", Snapshots: 4, UpdatedAt: noon.AddDate(0, -1, 0), Title: "first question", Project: `C:\me\blog`},
+	)...), Row{Store: broken, Err: errors.New("file is not a database")})
+}
+
+func openRows(w, h int, rows []Row) *Pane {
+	p := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}))
 	p.Resize(w, h)
-	p.Set(sessions())
+	p.Set(Prepare(rows, noon))
 	return p
 }
 
-func screen[T any](p *Pane[T], h int) string {
+func screen(p *Pane, h int) string {
 	var b strings.Builder
 	for y := range h {
 		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
@@ -43,46 +74,60 @@ func screen[T any](p *Pane[T], h int) string {
 	return b.String()
 }
 
-// looksAsDrawn compares lists of several widths with their pictures.
-func looksAsDrawn[T any](t *testing.T, open func(w, h int) *Pane[T]) {
-	t.Helper()
-	for _, w := range []int{20, 58, 98, 198} {
-		t.Run(fmt.Sprint(w), func(t *testing.T) { golden.RequireEqual(t, []byte(screen(open(w, 8), 8))) })
-	}
-}
-
-func TestPane_looksAsDrawn(t *testing.T) { looksAsDrawn(t, open) }
-
-// exactAndClean looks at the rows of a list that is opened at any width.
-func exactAndClean[T any](t *testing.T, open func(w, h int) *Pane[T]) {
-	t.Helper()
-	for w := range 130 {
-		p := open(w, 6)
-		for y := range 8 {
-			line := string(p.AppendRow(nil, y))
-			if got := ansi.StringWidth(line); got != w {
-				t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
-			}
-			if strings.ContainsAny(line, "\x1b\u202e\n") {
-				t.Fatalf("row %d lets control characters through: %q", y, line)
-			}
+func TestPane_looksAsDrawn(t *testing.T) {
+	for name, rows := range map[string][]Row{"one": sessions(), "all": everything()} {
+		for _, w := range []int{20, 58, 98, 198} {
+			t.Run(fmt.Sprint(name, w), func(t *testing.T) { golden.RequireEqual(t, []byte(screen(openRows(w, 18, rows), 18))) })
 		}
 	}
 }
 
-func TestPane_rowsAreExactAndClean(t *testing.T) { exactAndClean(t, open) }
+func TestPane_rowsAreExactAndClean(t *testing.T) {
+	for w := range 130 {
+		p := openRows(w, 20, everything())
+		for range groupings {
+			for y := range 22 {
+				line := string(p.AppendRow(nil, y))
+				if got := ansi.StringWidth(line); got != w {
+					t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
+				}
+				if strings.ContainsAny(line, "\x1b\u202e\n") {
+					t.Fatalf("row %d lets control characters through: %q", y, line)
+				}
+			}
+			p.Do(keymap.Group)
+		}
+	}
+}
+
+// shownIDs returns the ids of the rows that show, from top to bottom.
+func shownIDs(p *Pane) (ids []string) {
+	for _, i := range p.lines {
+		if i >= 0 {
+			ids = append(ids, p.content.rows[i].ID)
+		}
+	}
+	return ids
+}
 
 func TestPane_filters(t *testing.T) {
 	for _, c := range []struct {
 		filter, want, status string
 	}{
-		{"", "x\x1b[2J\u202ey\n", "5 sessions"},
-		{"SUP bill", "Support/billing", "1 of 5 sessions with SUP bill"},
-		{"e", "trip-planner", "3 of 5 sessions with e"},
-		{"nothing like it", "", "0 of 5 sessions with nothing like it"},
+		{"", "x\x1b[2J\u202ey\n", "8 sessions"},
+		{"SUP bill", "Support/billing", "1 of 8 sessions with SUP bill"},
+		{"lyon MAY", "trip-planner", "1 of 8 sessions with lyon MAY"},
+		{"claude api", "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", "2 of 8 sessions with claude api"},
+		{"/old/", "1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789", "1 of 8 sessions with /old/"},
+		{"nothing like it", "", "0 of 8 sessions with nothing like it"},
 	} {
-		p := open(80, 10)
+		p := openRows(80, 20, everything())
+		p.Do(keymap.Bottom)
 		p.Filter(c.filter)
+		p.Do(keymap.Top)
+		if c.filter == "" {
+			p.Do(keymap.MoveDown) // the store that cannot be read is first
+		}
 		got, _ := p.SelectedRow()
 		if got.ID != c.want || p.Status() != c.status {
 			t.Errorf("filter %q selects %q and says %q; want %q and %q", c.filter, got.ID, p.Status(), c.want, c.status)
@@ -91,64 +136,116 @@ func TestPane_filters(t *testing.T) {
 }
 
 func TestPane_sorts(t *testing.T) {
-	p := open(98, 10)
-	p.Select("Support/billing")
+	p := openRows(98, 10, sessions())
+	billing := Name{shop, "Support/billing"}
+	p.Select(billing)
 	for _, c := range []struct{ status, first, last string }{
-		{"by name", "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", "x\x1b[2J\u202ey\n"},
-		{"most snapshots first", "Support/billing", "empty"},
-		{"largest first", "Support/billing", "empty"},
-		{"most faults first", "Support/billing", "x\x1b[2J\u202ey\n"},
-		{"last changed first", "x\x1b[2J\u202ey\n", "empty"},
+		{"5 sessions, by name", "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", "x\x1b[2J\u202ey\n"},
+		{"5 sessions, most snapshots first", "Support/billing", "empty"},
+		{"5 sessions, largest first", "Support/billing", "empty"},
+		{"5 sessions, most faults first", "Support/billing", "x\x1b[2J\u202ey\n"},
+		{"5 sessions", "x\x1b[2J\u202ey\n", "empty"},
 	} {
-		if !p.Do(keymap.Sort) || p.Name() != "Support/billing" || p.Status() != strings.TrimSuffix("5 sessions, "+c.status, ", last changed first") {
-			t.Errorf("%q is selected, and the list says %q; want %q", p.Name(), p.Status(), c.status)
+		if !p.Do(keymap.Sort) || p.Name() != billing || p.Status() != c.status {
+			t.Errorf("%q is selected, and the list says %q; want %q", p.Name().ID, p.Status(), c.status)
 		}
-		if first, last := p.all[p.shown[0]].ID, p.all[p.shown[4]].ID; first != c.first || last != c.last {
-			t.Errorf("%s: %q is first and %q last, want %q and %q", c.status, first, last, c.first, c.last)
+		if ids := shownIDs(p); ids[0] != c.first || ids[4] != c.last {
+			t.Errorf("%s: %q is first and %q last, want %q and %q", c.status, ids[0], ids[4], c.first, c.last)
 		}
 	}
 }
 
-func TestPane_filtersByTitle(t *testing.T) {
-	p := open(80, 10)
-	p.Filter("lyon MAY")
-	if p.Name() != "trip-planner" {
-		t.Errorf("%q is selected", p.Name())
-	}
-}
-
-// At every width from that of a small terminal on a title has 20 cells, and the last
-// column stays off the border.
-func TestPane_titlesHaveRoom(t *testing.T) {
-	for w := 56; w < 200; w++ {
-		p := open(w, 10)
-		if got := p.layOutColumns().said; got < saidWidth {
-			t.Errorf("at width %d titles have %d cells", w, got)
-		}
-		for y := range 6 {
-			if line := string(p.AppendRow(nil, y)); !strings.HasSuffix(line, " ") {
-				t.Errorf("at width %d row %d reaches the border: %q", w, y, line)
+// Days rule the newest first alone; the other groups hold together in every order, and none loses a row.
+func TestPane_groups(t *testing.T) {
+	headings := func(p *Pane) (list []string) {
+		for _, i := range p.lines {
+			if i < 0 {
+				list = append(list, p.headings[-i-1])
 			}
 		}
+		return list
 	}
+	p := openRows(98, 30, everything())
+	if got, want := headings(p), []string{"cannot be read", "today", "yesterday", "Thursday", "October", "November 2025", "no date"}; !slices.Equal(got, want) {
+		t.Errorf("days: %q", got)
+	}
+	p.Do(keymap.Sort)
+	if got := headings(p); got != nil {
+		t.Errorf("days rule names: %q", got)
+	}
+	for range len(orders) - 1 {
+		p.Do(keymap.Sort)
+	}
+	for _, want := range [][]string{
+		{"no project", "work/api", "blog", "old/api"},
+		{"langgraph", "hindcast", "claude"},
+		{"langgraph  " + broken.At, "sqlite  shop.db", "claude-code  " + claude.At},
+	} {
+		if p.Do(keymap.Group); !slices.Equal(headings(p), want) {
+			t.Errorf("%s: %q, want %q", p.Status(), headings(p), want)
+		}
+		if n := len(shownIDs(p)); n != 9 {
+			t.Errorf("%s: %d rows", p.Status(), n)
+		}
+	}
+	if p.Do(keymap.Group); p.Status() != "8 sessions" {
+		t.Errorf("behind the last group: %s", p.Status())
+	}
+}
+
+// The cursor is on a row, whatever moves it and whatever the list becomes.
+func TestPane_cursorIsOnARow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := openRows(rapid.IntRange(10, 120).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h"), everything())
+		actions := []keymap.Action{
+			keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp,
+			keymap.Top, keymap.Bottom, keymap.Sort, keymap.Group,
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
+			case 0:
+				p.Filter(rapid.SampledFrom([]string{"", "api", "e", "none at all"}).Draw(t, "filter"))
+			case 1:
+				p.Wheel(rapid.IntRange(-5, 5).Draw(t, "wheel"))
+			case 2:
+				p.Click(3, rapid.IntRange(-1, 20).Draw(t, "y"))
+			default:
+				p.Do(rapid.SampledFrom(actions).Draw(t, "action"))
+			}
+			if _, ok := p.SelectedRow(); ok != (p.shown > 0) {
+				t.Fatalf("line %d of %v is selected", p.window.Cursor, p.lines)
+			}
+		}
+	})
 }
 
 func TestPane_keepsTheSelectionOnItsSession(t *testing.T) {
-	p := open(80, 10)
-	p.Select("empty")
+	p := openRows(80, 10, sessions())
+	p.Select(Name{shop, "empty"})
 	p.Filter("e")
-	if got, _ := p.SelectedRow(); got.ID != "empty" {
-		t.Errorf("after filtering %q is selected", got.ID)
+	if got := p.Name().ID; got != "empty" {
+		t.Errorf("after filtering %q is selected", got)
 	}
 	p.Filter("")
-	p.Set(append([]model.SessionInfo{{ID: "new"}}, sessions()...))
-	if got, _ := p.SelectedRow(); got.ID != "empty" {
-		t.Errorf("after a new list %q is selected", got.ID)
+	p.Set(Prepare(append(rowsOf(claude, model.SessionInfo{ID: "empty", UpdatedAt: noon}), sessions()...), noon))
+	if got := p.Name(); got != (Name{shop, "empty"}) {
+		t.Errorf("after a new list %q of %s is selected", got.ID, got.Store.At)
+	}
+	p = openRows(80, 10, nil)
+	p.Grow(Prepare(sessions()[4:], noon))
+	p.Grow(Prepare(sessions(), noon))
+	if got := p.Name().ID; got != "x\x1b[2J\u202ey\n" {
+		t.Errorf("a list that grows has %q selected, not its top", got)
+	}
+	p.Do(keymap.MoveDown)
+	p.Grow(Prepare(everything(), noon))
+	if got := p.Name().ID; got != "trip-planner" {
+		t.Errorf("a list that grows has %q selected", got)
 	}
 }
 
 func TestPane_moves(t *testing.T) {
-	p := open(80, 10)
+	p := openRows(80, 10, sessions()) // future, a session, today, …
 	for _, c := range []struct {
 		do   func()
 		want string
@@ -156,14 +253,15 @@ func TestPane_moves(t *testing.T) {
 		{func() { p.Do(keymap.MoveDown) }, "trip-planner"},
 		{func() { p.Do(keymap.Bottom) }, "empty"},
 		{func() { p.Do(keymap.MoveDown) }, "empty"},
-		{func() { p.Do(keymap.PageUp) }, "x\x1b[2J\u202ey\n"},
-		{func() { p.Click(3, 2) }, "trip-planner"},
-		{func() { p.Click(3, 9) }, "trip-planner"},
 		{func() { p.Do(keymap.Top) }, "x\x1b[2J\u202ey\n"},
+		{func() { p.Do(keymap.MoveUp) }, "x\x1b[2J\u202ey\n"},
+		{func() { p.Click(3, 1) }, "x\x1b[2J\u202ey\n"}, // a heading
+		{func() { p.Click(3, 3) }, "trip-planner"},
+		{func() { p.Do(keymap.MoveUp) }, "x\x1b[2J\u202ey\n"},
 	} {
 		c.do()
-		if got, _ := p.SelectedRow(); got.ID != c.want {
-			t.Errorf("%q is selected, not %q", got.ID, c.want)
+		if got := p.Name().ID; got != c.want {
+			t.Errorf("%q is selected, not %q:\n%s", got, c.want, screen(p, 10))
 		}
 	}
 	if p.Do(keymap.Restore) {
@@ -171,45 +269,67 @@ func TestPane_moves(t *testing.T) {
 	}
 }
 
-// Ids of 200 characters that begin alike leave the columns where they are, and are told
-// apart.
-func TestSessions_longIDs(t *testing.T) {
+// Ids of 200 characters that begin alike are told apart.
+func TestPane_longIDs(t *testing.T) {
 	for _, w := range []int{58, 98, 198} {
-		p := open(w, 8)
-		short := screen(p, 1)
-		var rows []model.SessionInfo
-		for i, info := range sessions() {
-			info.ID = "customer-" + strings.Repeat("x", 186) + fmt.Sprintf("-%04d", i)
-			rows = append(rows, info)
+		var rows []Row
+		for i, row := range sessions() {
+			row.ID = "customer-" + strings.Repeat("x", 186) + fmt.Sprintf("-%04d", i)
+			rows = append(rows, row)
 		}
-		p.Set(rows)
-		text := screen(p, 8)
-		for _, column := range strings.Fields(short)[1:] {
-			if !strings.Contains(text, column) {
-				t.Errorf("%d: the column %q is gone:\n%s", w, column, text)
-			}
-		}
+		text := screen(openRows(w, 12, rows), 12)
 		for i := range rows {
-			if !strings.Contains(text, fmt.Sprintf("%04d", i)[1:]) {
+			if !strings.Contains(text, fmt.Sprintf("%03d", i)) {
 				t.Errorf("%d: session %d is not told from the others:\n%s", w, i, text)
 			}
 		}
 	}
 }
 
-// The ids of a coding agent's sessions are whole where no title needs the cells, and brief
-// beside long titles.
-func TestSessions_wholeIDsWhereThereIsRoom(t *testing.T) {
-	id := "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789"
-	for title, whole := range map[string]bool{"first question": true, strings.Repeat("a long question ", 12): false} {
-		p := open(198, 8)
-		p.Set([]model.SessionInfo{{ID: id, Title: title, Project: "/home/demo"}})
-		text := screen(p, 2)
-		if strings.Contains(text, id) != whole {
-			t.Errorf("%.20q: whole ids are not %v:\n%s", title, whole, text)
+// From the width of a small terminal on, the words have 20 cells, and the last column stays off the border.
+func TestPane_wordsHaveRoom(t *testing.T) {
+	for w := 56; w < 200; w++ {
+		p := openRows(w, 20, everything())
+		if _, words := p.layOutColumns(); words < wordsWidth {
+			t.Errorf("at width %d the words have %d cells", w, words)
 		}
-		if !whole && !strings.Contains(text, strings.Repeat("a long question ", 8)) {
-			t.Errorf("the title has too little room:\n%s", text)
+		for y := range 20 {
+			if line := string(p.AppendRow(nil, y)); !strings.HasSuffix(line, " ") {
+				t.Errorf("at width %d row %d reaches the border: %q", w, y, line)
+			}
+		}
+	}
+}
+
+// A project has as many of the last parts of its path as tell it from the others.
+func TestShortProjects(t *testing.T) {
+	rows := rowsOf(claude, model.SessionInfo{Project: "/a/b/api"}, model.SessionInfo{Project: "/a/c/api"}, model.SessionInfo{Project: "/x/c/api"},
+		model.SessionInfo{Project: "/x/web/"}, model.SessionInfo{}, model.SessionInfo{Project: "api"}, model.SessionInfo{Project: "/a/b/api"}, model.SessionInfo{Project: "/"})
+	want := []string{"b/api", "a/c/api", "x/c/api", "web", "", "api", "b/api", ""}
+	if got := shortProjects(rows); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestCalendar(t *testing.T) {
+	zone := time.FixedZone("there", 3*3600)
+	c := calendar{time.Date(2026, 3, 2, 1, 30, 0, 0, zone)} // 22:30 of the day before in Greenwich
+	for _, at := range []struct {
+		t              time.Time
+		heading, short string
+	}{
+		{time.Date(2026, 3, 1, 21, 30, 0, 0, time.UTC), "today", "00:30"},
+		{time.Date(2026, 3, 1, 20, 30, 0, 0, time.UTC), "yesterday", "23:30"},
+		{time.Date(2026, 3, 1, 22, 31, 0, 0, time.UTC), "today", "01:31"},
+		{time.Date(2026, 3, 2, 22, 31, 0, 0, time.UTC), "in future", "3 Mar"},
+		{time.Date(2026, 2, 28, 12, 0, 0, 0, zone), "Saturday", "28 Feb"},
+		{time.Date(2026, 2, 24, 12, 0, 0, 0, zone), "Tuesday", "24 Feb"},
+		{time.Date(2026, 2, 23, 12, 0, 0, 0, zone), "February", "23 Feb"},
+		{time.Date(2025, 12, 31, 12, 0, 0, 0, zone), "December 2025", "2025-12"},
+		{time.Time{}, "no date", ""},
+	} {
+		if heading, short := c.heading(at.t), c.short(at.t); heading != at.heading || short != at.short {
+			t.Errorf("%v is %q under %q, want %q under %q", at.t, short, heading, at.short, at.heading)
 		}
 	}
 }

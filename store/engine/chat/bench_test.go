@@ -121,7 +121,7 @@ func BenchmarkSessions(b *testing.B) {
 				pattern := query.Literal("nowhere to be found", query.SmartCase)
 				for b.Loop() {
 					s, n := a.open(b, dir, nil), 0
-					for c, err := range pattern.Candidates(b.Context(), s, store.AnyOrder(b.Context(), s)) {
+					for c, err := range pattern.Candidates(b.Context(), query.Sources(s, store.AnyOrder(b.Context(), s))) {
 						if err != nil || !c.Passed {
 							b.Fatalf("%+v, %v", c, err)
 						}
@@ -139,7 +139,7 @@ func BenchmarkSessions(b *testing.B) {
 				for b.Loop() {
 					s, n := a.open(b, dir, nil), 0
 					hits, size = 0, 0
-					for c, err := range pattern.Candidates(b.Context(), s, s.Sessions(b.Context())) {
+					for c, err := range pattern.Candidates(b.Context(), query.Sources(s, s.Sessions(b.Context()))) {
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -1,0 +1,292 @@
+// Package home finds the stores of a machine and gives the sessions of all of them as one list.
+//
+// A [Home] looks for stores in the usual places of every kind, below folders, and at addresses that a person
+// added. It opens a store when it is first asked for its sessions. A store that cannot be opened or read does
+// not end the list: it is an element of it, with the reason.
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/store"
+	"hindcast/store/survey"
+)
+
+// Places says where a home looks for stores. The zero value is nowhere.
+type Places struct {
+	// Around are the folders by which the kinds name their usual places.
+	Around store.Surroundings
+	// Below are folders that are surveyed with all that is below them, see [survey.Folder].
+	Below []string
+	// Folder is a folder that a person named: the store there, or else the stores below it.
+	Folder string
+	// Added are addresses of stores that a person added.
+	Added []string
+}
+
+// Home holds the stores of a machine. Make it with [New], [FromStore] or [FromFound]. Its methods are safe for
+// concurrent use.
+type Home struct {
+	kinds  store.Kinds
+	places Places
+
+	mu     sync.Mutex
+	stores []*Store
+	looked bool
+	closed bool
+}
+
+// New returns a home that looks for stores in places when it is first asked.
+func New(kinds store.Kinds, places Places) *Home { return &Home{kinds: kinds, places: places} }
+
+// FromStore returns the home of one store that is open. Closing the home closes the store.
+func FromStore(s store.Store) *Home {
+	kind := store.Kind{Name: s.Kind()}
+	found := store.Found{Identity: store.Identity{Kind: kind, At: s.Address()}, Sessions: store.Uncounted}
+	return &Home{stores: []*Store{{Found: found, opened: s}}, looked: true}
+}
+
+// FromFound returns the home of stores that were found already.
+func FromFound(found []store.Found) *Home {
+	h := &Home{looked: true}
+	for _, f := range found {
+		h.stores = append(h.stores, &Store{Found: f})
+	}
+	return h
+}
+
+// Store is a store of a home. Its methods are safe for concurrent use.
+type Store struct {
+	// Found tells where the store is. Its Kind is empty where Why is the reason that no kind fits an address
+	// that a person added.
+	store.Found
+
+	mu     sync.Mutex
+	opened store.Store
+	err    error // why it cannot be opened
+	closed bool
+	// listed are its sessions as they were read last, whole that these are all, and changed that it may have
+	// changed since.
+	listed         []Session
+	whole, changed bool
+}
+
+// Opened returns the store if it is open, else nil.
+func (s *Store) Opened() store.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened
+}
+
+// markChanged notes that the store may have changed since its sessions were read.
+func (s *Store) markChanged() {
+	s.mu.Lock()
+	s.changed = true
+	s.mu.Unlock()
+}
+
+// Open opens the store, or returns it where it is open already. The home closes it. An error that is not the end
+// of ctx stays until the home looks again.
+func (s *Store) Open(ctx context.Context) (store.Store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, fmt.Errorf("open %s: %w", s.At, context.Canceled)
+	case s.opened != nil || s.err != nil:
+		return s.opened, s.err
+	}
+	opened, err := s.Found.Open(ctx)
+	if ctx.Err() == nil {
+		s.err = err
+	}
+	s.opened = opened
+	return opened, err
+}
+
+func (s *Store) closeStore() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.opened == nil {
+		return nil
+	}
+	return s.opened.Close()
+}
+
+// Close closes the stores that were opened.
+func (h *Home) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	stores := slices.Clone(h.stores)
+	h.mu.Unlock()
+	var errs []error
+	for _, s := range stores {
+		errs = append(errs, s.closeStore())
+	}
+	return errors.Join(errs...)
+}
+
+// Stores returns the stores that were found so far, in the order in which they were found.
+func (h *Home) Stores() []*Store {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.stores)
+}
+
+// OnlyStore returns the store of a home that has exactly one, once it was found and opened; else nil.
+func (h *Home) OnlyStore() store.Store {
+	if stores := h.Stores(); h.hasLooked() && len(stores) == 1 {
+		return stores[0].Opened()
+	}
+	return nil
+}
+
+// FindStores looks for stores, once, and yields each as it is found, behind those that are known. An error is that of a folder or an address that was named, or the end of ctx; Look goes on
+// behind the former.
+func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
+	return func(yield func(*Store, error) bool) {
+		for _, s := range h.Stores() {
+			if !yield(s, nil) {
+				return
+			}
+		}
+		if h.hasLooked() {
+			return
+		}
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		more := true
+		take := func(found store.Found, err error) {
+			if s := h.addStore(found, err); more && s != nil {
+				more = yield(s, nil)
+			}
+			if !more {
+				stop()
+			}
+		}
+		for _, address := range h.places.Added {
+			if ctx.Err() == nil {
+				take(h.identifyAddress(ctx, address))
+			}
+		}
+		told := 0
+		h.kinds.LookAloud(ctx, h.places.Around, func(found []store.Found) {
+			for ; told < len(found); told++ {
+				take(found[told], nil)
+			}
+		})
+		below := h.places.Below
+		if dir := h.places.Folder; dir != "" {
+			if id, err := h.kinds.Identify(ctx, dir); err == nil {
+				take(store.Found{Identity: *id, Sessions: store.Uncounted}, nil)
+			} else {
+				below = append(slices.Clip(below), dir)
+			}
+		}
+		known := h.Stores()
+		for _, dir := range below {
+			for f, err := range survey.Unknown(ctx, h.kinds, dir, h.paths()) {
+				switch {
+				case !more:
+					return
+				case err != nil && ctx.Err() == nil:
+					more = yield(nil, err)
+				case f.Kind != "" && f.Behind == "" && !slices.ContainsFunc(known, func(s *Store) bool { return s.Name == f.Kind && containsPath(f.Path, s.At) }):
+					kind, _ := h.kinds.FindKind(f.Kind)
+					take(store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: store.Uncounted}, nil)
+				}
+			}
+		}
+		switch {
+		case !more:
+		case ctx.Err() != nil:
+			yield(nil, ctx.Err())
+		default:
+			h.mu.Lock()
+			h.looked = true
+			h.mu.Unlock()
+		}
+	}
+}
+
+// paths returns the addresses of the stores that are known.
+func (h *Home) paths() (list []string) {
+	for _, s := range h.Stores() {
+		list = append(list, s.At)
+	}
+	return list
+}
+
+func (h *Home) hasLooked() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.looked
+}
+
+// Forget makes the home look for stores again when it is asked next, and try again to open those that could not
+// be opened.
+func (h *Home) Forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.looked = h.kinds == nil
+	for _, s := range h.stores {
+		s.mu.Lock()
+		s.err, s.changed = nil, true
+		s.mu.Unlock()
+	}
+}
+
+// identifyAddress finds the kind of an address that a person added.
+func (h *Home) identifyAddress(ctx context.Context, address string) (store.Found, error) {
+	id, err := h.kinds.Identify(ctx, address)
+	if err != nil {
+		id = &store.Identity{At: address, Why: "a person added it"}
+	}
+	return store.Found{Identity: *id, Sessions: store.Uncounted}, err
+}
+
+// addStore adds a store and drops those below it. It returns nil if a known store contains it.
+func (h *Home) addStore(found store.Found, err error) *Store {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.stores {
+		if s.Name == found.Name && containsPath(s.At, found.At) {
+			return nil
+		}
+	}
+	added := &Store{Found: found, err: err, closed: h.closed}
+	h.stores = slices.DeleteFunc(h.stores, func(s *Store) bool { return s.Name == found.Name && containsPath(found.At, s.At) })
+	h.stores = append(h.stores, added)
+	return added
+}
+
+// containsPath reports whether a path is another one or below it, whatever names lead there. Other addresses are
+// compared as they are.
+func containsPath(outer, inner string) bool {
+	if outer == inner {
+		return true
+	}
+	outer, inner = resolvePath(outer), resolvePath(inner)
+	return outer == inner || strings.HasPrefix(inner, strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// resolvePath returns the absolute path without symbolic links that a path stands for, an address that is no path as
+// it is.
+func resolvePath(address string) string {
+	path, err := filepath.EvalSymlinks(address)
+	if err != nil {
+		return address
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}

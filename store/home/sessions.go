@@ -1,0 +1,237 @@
+package home
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Session is one session of a home, or a store without one: see Err.
+type Session struct {
+	model.SessionInfo
+	// Store is the store that has the session.
+	Store *Store
+	// Err is why the store, or the rest of it, could not be read; the other fields of the session are empty
+	// then. It is nil for a session.
+	Err error
+}
+
+// NewestFirst orders sessions by their last change, then by store and id. Stores that could not be read come
+// first.
+func NewestFirst(a, b *Session) int {
+	if (a.Err == nil) != (b.Err == nil) {
+		return cmp.Compare(boolInt(a.Err == nil), boolInt(b.Err == nil))
+	}
+	return cmp.Or(store.NewestFirst(a.SessionInfo, b.SessionInfo), strings.Compare(a.Store.At, b.Store.At))
+}
+
+// atOnce bounds the stores that are read at the same time.
+const atOnce = 4
+
+// Sessions looks for stores and yields the sessions of all, as they are read. An error is that of [Home.FindStores].
+func (h *Home) Sessions(ctx context.Context) iter.Seq2[Session, error] {
+	return h.eachStore(ctx, (*Store).readSessions)
+}
+
+// lister yields the sessions of a store.
+type lister = func(s *Store, ctx context.Context) iter.Seq[Session]
+
+// Panic is a panic while a store was read, which goes on where the sessions are taken.
+type Panic struct {
+	Value any
+	// Stack is where it happened.
+	Stack string
+}
+
+// result holds one element of a list: a session, an error, or a Panic.
+type result struct {
+	Session
+	err      error
+	panicked any
+}
+
+// readStores sends what list yields of each store, several at once, and what keeps stores from being found. The receiver
+// takes all, or ends ctx and takes the rest.
+func (h *Home) readStores(ctx context.Context, list lister) <-chan result {
+	results := make(chan result, 256)
+	guard := func(work func()) {
+		defer func() {
+			if value := recover(); value != nil {
+				results <- result{panicked: Panic{value, string(debug.Stack())}}
+			}
+		}()
+		work()
+	}
+	go func() {
+		defer close(results)
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		free := make(chan struct{}, atOnce)
+		guard(func() {
+			for s, err := range h.FindStores(ctx) {
+				if err != nil {
+					results <- result{err: err}
+					continue
+				}
+				reading.Go(func() {
+					free <- struct{}{}
+					defer func() { <-free }()
+					guard(func() {
+						for session := range list(s, ctx) {
+							results <- result{Session: session}
+						}
+					})
+				})
+			}
+		})
+	}()
+	return results
+}
+
+// eachStore yields what list yields of each store, several at once.
+func (h *Home) eachStore(ctx context.Context, list lister) iter.Seq2[Session, error] {
+	return func(yield func(Session, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		results := h.readStores(ctx, list)
+		defer func() {
+			stop()
+			for range results { // the readers end
+			}
+		}()
+		for r := range results {
+			if r.panicked != nil {
+				panic(r.panicked)
+			}
+			if !yield(r.Session, r.err) {
+				return
+			}
+		}
+	}
+}
+
+// readSessions yields the sessions of a store as they are read, and at last why there are no more, if
+// that is an error. It ends with ctx.
+func (s *Store) readSessions(ctx context.Context) iter.Seq[Session] {
+	return func(yield func(Session) bool) {
+		s.mu.Lock()
+		s.changed = false
+		s.mu.Unlock()
+		var list []Session
+		add := func(session Session) bool {
+			list = append(list, session)
+			return yield(session)
+		}
+		opened, err := s.Open(ctx)
+		if err == nil {
+			for info, wrong := range store.AnyOrder(ctx, opened) {
+				if err = wrong; err != nil {
+					break
+				}
+				if ctx.Err() != nil || !add(Session{SessionInfo: info, Store: s}) {
+					return
+				}
+			}
+		}
+		if ctx.Err() != nil || err != nil && !add(Session{Store: s, Err: err}) {
+			return
+		}
+		s.mu.Lock()
+		s.listed, s.whole = list, true
+		s.mu.Unlock()
+	}
+}
+
+// recallSessions yields the sessions of a store as they were read last, or reads them where they may have changed.
+func (s *Store) recallSessions(ctx context.Context) iter.Seq[Session] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.whole || s.changed {
+		return s.readSessions(ctx)
+	}
+	return slices.Values(s.listed)
+}
+
+// LatestSession returns the session that changed last. It reads no more than the first session of each store that
+// lists its newest first. An empty home is model.ErrNoSession; if no store can be read, the error is that of one.
+func (h *Home) LatestSession(ctx context.Context) (latest Session, err error) {
+	newest := func(s *Store, ctx context.Context) iter.Seq[Session] {
+		return func(yield func(Session) bool) {
+			opened, err := s.Open(ctx)
+			if err != nil {
+				yield(Session{Store: s, Err: err})
+				return
+			}
+			if only := store.Only(ctx, opened); only != "" && len(h.Stores()) == 1 {
+				yield(Session{SessionInfo: model.SessionInfo{ID: only, Kind: opened.Kind()}, Store: s})
+				return
+			}
+			for info, err := range opened.Sessions(ctx) {
+				yield(Session{SessionInfo: info, Store: s, Err: err})
+				return
+			}
+		}
+	}
+	var unread error
+	for session, wrong := range h.eachStore(ctx, newest) {
+		switch {
+		case wrong != nil:
+			err = cmp.Or(err, wrong)
+		case session.Err != nil:
+			unread = cmp.Or(unread, session.Err)
+		case latest.Store == nil || NewestFirst(&session, &latest) < 0:
+			latest = session
+		}
+	}
+	if latest.Store == nil && err == nil {
+		err = cmp.Or(ctx.Err(), unread, model.ErrNoSession)
+	}
+	return latest, err
+}
+
+// leastPrefix is the length of the shortest beginning that stands for an id.
+const leastPrefix = 4
+
+// FindSession returns the sessions with an id. If there are none, it returns those whose id begins with the name,
+// which then has at least 4 bytes.
+func (h *Home) FindSession(ctx context.Context, name string) ([]Session, error) {
+	var exact, begin []Session
+	for s, err := range h.FindStores(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		opened, err := s.Open(ctx)
+		if err != nil {
+			continue // the list of sessions tells
+		}
+		switch err := store.Find(ctx, opened, name); {
+		case err == nil:
+			exact = append(exact, Session{SessionInfo: model.SessionInfo{ID: name, Kind: opened.Kind()}, Store: s})
+		case !errors.Is(err, model.ErrNoSession) && ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
+	}
+	if len(exact) > 0 || len(name) < leastPrefix {
+		return exact, nil
+	}
+	for session, err := range h.Sessions(ctx) {
+		if err == nil && session.Err == nil && strings.HasPrefix(session.ID, name) {
+			begin = append(begin, session)
+		}
+	}
+	return begin, ctx.Err()
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,144 @@
+package picker
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/home"
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+)
+
+// column is one of the facts about a row. It is left out where no row has it.
+type column struct {
+	name string
+	// left says that it stands before the words.
+	left bool
+	// rank says which columns a narrow pane keeps: those with the lowest. Those from roomy on show where the words
+	// keep roomyWords.
+	rank int
+	// width is the most that a text takes; a column is no wider than its texts.
+	width int
+	text  func(c *Content, i int) string
+	// style is that of the text; nil for that of the row.
+	style func(tokens *theme.Tokens) theme.Style
+}
+
+const toolColumn = 1
+
+var columns = []column{
+	{name: "changed", left: true, rank: 1, width: 7, text: func(c *Content, i int) string { return c.times[i] },
+		style: func(t *theme.Tokens) theme.Style { return t.Time }},
+	{name: "tool", left: true, rank: 2, width: 10, text: func(c *Content, i int) string { return toolOf(&c.rows[i]) },
+		style: func(t *theme.Tokens) theme.Style { return t.Muted }},
+	{name: "project", left: true, rank: 4, width: 20, text: func(c *Content, i int) string { return c.projects[i] }},
+	{name: "snapshots", rank: 5, width: 9, text: func(c *Content, i int) string { return countText(c.rows[i].Snapshots) }},
+	{name: "off path", rank: 6, width: 8, text: func(c *Content, i int) string { return countText(c.rows[i].Orphaned) },
+		style: func(t *theme.Tokens) theme.Style { return t.Orphaned }},
+	{name: "faults", rank: 3, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
+		text: func(c *Content, i int) string {
+			if c.rows[i].Faults <= 0 {
+				return ""
+			}
+			return "! " + countText(c.rows[i].Faults)
+		}},
+	{name: "size", rank: 7, width: 8, text: func(c *Content, i int) string {
+		if c.rows[i].Size == 0 {
+			return ""
+		}
+		return string(model.AppendSize(nil, c.rows[i].Size))
+	}},
+}
+
+// shortTools are words for kinds whose names are longer than what people call the tool.
+var shortTools = map[string]string{
+	"claude-code": "claude", "gemini-cli": "gemini", "copilot-cli": "copilot", "openai-agents": "openai",
+	"agent-framework": "agent-fw", "strands-snapshots": "strands", "llamaindex": "llama", "sqlite": "hindcast",
+	"postgres": "hindcast", "jsonl": "hindcast",
+}
+
+// toolOf returns the word for the tool that wrote a session.
+func toolOf(row *Row) string {
+	kind := cmp.Or(row.Kind, row.Store.Name)
+	return cmp.Or(shortTools[kind], kind)
+}
+
+// wordsOf returns the title of a session, after its id if it has no project. For a store that could not be read it
+// returns the address and the error.
+func wordsOf(row *Row) string {
+	switch {
+	case row.Err != nil:
+		return row.Store.At + ": " + row.Err.Error()
+	case row.Title == "":
+		return row.ID
+	case row.Project == "":
+		return row.ID + "  " + row.Title
+	}
+	return row.Title
+}
+
+// idWidth is the least width of an id that stands before other words.
+const idWidth = 14
+
+// fitWords returns the words of a row for a number of cells: a long id loses its middle before the words lose their
+// end, by which ids that begin alike are told apart.
+func fitWords(row *Row, cells int, ellipsis string) string {
+	switch {
+	case row.Title == "":
+		return cell.ShortID(row.ID, cells, ellipsis)
+	case row.Project == "":
+		room := max(idWidth, cells-2-cell.Width(row.Title), cells/3)
+		return cell.ShortID(row.ID, room, ellipsis) + "  " + row.Title
+	}
+	return row.Title
+}
+
+// order is one way to sort the rows.
+type order struct {
+	words   string
+	compare func(a, b *Row) int
+}
+
+// newestFirst is the order in which rows come at first.
+var newestFirst = &order{"newest first", home.NewestFirst}
+
+var orders = []*order{
+	newestFirst,
+	{"by name", func(a, b *Row) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), home.NewestFirst(a, b))
+	}},
+	{"most snapshots first", func(a, b *Row) int { return cmp.Or(b.Snapshots-a.Snapshots, home.NewestFirst(a, b)) }},
+	{"largest first", func(a, b *Row) int { return cmp.Or(cmp.Compare(b.Size, a.Size), home.NewestFirst(a, b)) }},
+	{"most faults first", func(a, b *Row) int { return cmp.Or(b.Faults-a.Faults, home.NewestFirst(a, b)) }},
+}
+
+// grouping is one way to put rows together under headings.
+type grouping struct {
+	words string
+	// needs is the only order in which there are headings; nil for any.
+	needs *order
+	// heading returns the heading of a row; it is nil for no groups.
+	heading func(c *Content, i int) string
+}
+
+var groupings = []*grouping{
+	{"by day", newestFirst, func(c *Content, i int) string {
+		if c.rows[i].Err != nil {
+			return "cannot be read"
+		}
+		return c.day.heading(c.rows[i].UpdatedAt)
+	}},
+	{"by project", nil, func(c *Content, i int) string { return cmp.Or(c.projects[i], "no project") }},
+	{"by tool", nil, func(c *Content, i int) string { return toolOf(&c.rows[i]) }},
+	{"by store", nil, func(c *Content, i int) string { return c.rows[i].Store.Name + "  " + c.rows[i].Store.At }},
+}
+
+// countText returns a number, or "".
+func countText(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,176 @@
+package picker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/store/home"
+	"hindcast/tui/cell"
+)
+
+// Row is one session of the list, or a store that could not be read.
+type Row = home.Session
+
+// Name tells a row from all others.
+type Name struct {
+	Store *home.Store
+	ID    string
+}
+
+// NameOf returns the name of a row.
+func NameOf(row *Row) Name { return Name{row.Store, row.ID} }
+
+// Content is rows with all that is worked out of them before they are drawn. It is not changed once it is made,
+// so a command can make it.
+type Content struct {
+	rows []Row
+	// folded are the lower-case texts that the filter looks at, projects the names that tell the projects apart,
+	// and times the times of the last changes as the list shows them.
+	folded, projects, times []string
+	// widths are the cells that each column needs, words those of the longest words.
+	widths []int
+	words  int
+	// sessions is how many rows are sessions.
+	sessions int
+	day      calendar
+}
+
+// Prepare works out what the list needs of rows at a moment, whose zone is that of the times.
+func Prepare(rows []Row, now time.Time) *Content {
+	c := &Content{rows: rows, day: calendar{now}, projects: shortProjects(rows), widths: make([]int, len(columns))}
+	tools, stores := map[string]bool{}, map[*home.Store]bool{}
+	for i := range rows {
+		row := &rows[i]
+		if row.Err == nil {
+			c.sessions++
+		}
+		stores[row.Store] = true
+		tools[row.Store.Name] = true
+		c.times = append(c.times, c.day.short(row.UpdatedAt))
+		c.folded = append(c.folded, strings.ToLower(strings.Join([]string{wordsOf(row), row.ID, row.Project, row.Store.Name, toolOf(row), row.Store.At}, " ")))
+		c.words = max(c.words, cell.Width(wordsOf(row)))
+		for k := range columns {
+			if text := columns[k].text(c, i); text != "" {
+				c.widths[k] = min(max(c.widths[k], cell.Width(columns[k].name), cell.Width(text)), columns[k].width)
+			}
+		}
+	}
+	if len(tools) < 2 && len(stores) < 2 {
+		c.widths[toolColumn] = 0 // it would be the same in each row
+	}
+	return c
+}
+
+// Len returns the number of rows.
+func (c *Content) Len() int { return len(c.rows) }
+
+// shortProjects returns as much of the end of each row's project as tells it from the others.
+func shortProjects(rows []Row) []string {
+	short := map[string]string{}
+	for i := range rows {
+		short[rows[i].Project] = ""
+	}
+	projects := make([]string, 0, len(short))
+	for project := range short {
+		projects = append(projects, project)
+	}
+	for parts := 1; len(projects) > 0; parts++ {
+		ends := map[string][]string{}
+		for _, project := range projects {
+			end := endOfPath(project, parts)
+			ends[end] = append(ends[end], project)
+		}
+		projects = projects[:0]
+		for end, same := range ends {
+			for _, project := range same {
+				if short[project] = end; len(same) > 1 && len(end) < len(strings.TrimRight(project, `/\`)) {
+					projects = append(projects, project)
+				}
+			}
+		}
+	}
+	list := make([]string, len(rows))
+	for i := range rows {
+		list[i] = short[rows[i].Project]
+	}
+	return list
+}
+
+// endOfPath returns the last parts of a path, of whatever system it is.
+func endOfPath(path string, parts int) string {
+	path = strings.TrimRight(path, `/\`)
+	at := len(path)
+	for ; parts > 0 && at >= 0; parts-- {
+		at = strings.LastIndexAny(path[:at], `/\`)
+	}
+	return path[at+1:]
+}
+
+// calendar tells days by the time that it is now.
+type calendar struct{ now time.Time }
+
+// days returns how many days before today a time is; the zone is that of now.
+func (c calendar) days(t time.Time) int {
+	y, m, d := c.now.Date()
+	today := time.Date(y, m, d, 12, 0, 0, 0, time.UTC)
+	y, m, d = t.In(c.now.Location()).Date()
+	return int(today.Sub(time.Date(y, m, d, 12, 0, 0, 0, time.UTC)).Hours() / 24)
+}
+
+// short returns a time of today or yesterday as hours and minutes, another one as its day.
+func (c calendar) short(t time.Time) string {
+	t = t.In(c.now.Location())
+	switch days := c.days(t); {
+	case t.IsZero():
+		return ""
+	case days == 0 || days == 1:
+		return t.Format("15:04")
+	case t.Year() == c.now.Year():
+		return t.Format("2 Jan")
+	}
+	return t.Format("2006-01")
+}
+
+// heading returns the name of the days that a time is ruled under: today, yesterday, a weekday of the last six
+// days, else a month.
+func (c calendar) heading(t time.Time) string {
+	t = t.In(c.now.Location())
+	switch days := c.days(t); {
+	case t.IsZero():
+		return "no date"
+	case days < 0:
+		return "in future"
+	case days == 0:
+		return "today"
+	case days == 1:
+		return "yesterday"
+	case days < 7:
+		return t.Format("Monday")
+	case t.Year() == c.now.Year():
+		return t.Format("January")
+	}
+	return t.Format("January 2006")
+}
+
+// sorted returns the places of the rows in an order, and the heading before each where they are grouped: those
+// of one group stay together, the group whose first row comes first.
+func (c *Content) sorted(by *order, group *grouping) (places []int, headings []string) {
+	places = make([]int, len(c.rows))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return by.compare(&c.rows[a], &c.rows[b]) })
+	if group.heading == nil || group.needs != nil && group.needs != by {
+		return places, nil
+	}
+	named, first := make([]string, len(c.rows)), map[string]int{}
+	for rank, i := range places {
+		named[i] = group.heading(c, i)
+		if _, met := first[named[i]]; !met {
+			first[named[i]] = rank
+		}
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return first[named[a]] - first[named[b]] })
+	return places, named
+}
