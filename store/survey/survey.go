@@ -75,7 +75,9 @@ func Unknown(ctx context.Context, ks store.Kinds, dir string, known []string) it
 		path = resolvePath(path)
 		b.known[path] = true
 		for around := filepath.Dir(path); len(around) > len(whole); around = filepath.Dir(around) {
-			b.known[around] = b.known[around]
+			if !b.known[around] {
+				b.known[around] = false // the key is there
+			}
 		}
 	}
 	return surveyWithin(ctx, ks, dir, b)
