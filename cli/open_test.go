@@ -246,6 +246,12 @@ func TestOpen_directories(t *testing.T) {
 	if want := "hindcast: mem: it is broken\n"; code != 1 || strings.Count(out, "\n") != 3 || !strings.Contains(out, sample.Trip+"  memory ") || err != want {
 		t.Errorf("exit %d, %q, %s", code, out, err)
 	}
+	s.put(t, "bad/broken1.mem", "bad/broken2.mem")
+	for _, flag := range []string{"--json", "--json=false"} { // none is not the answer where none can be read
+		if code, out, err = s.run(t, "sessions", flag, filepath.Join(s.dir, "bad")); code != 1 || out != "" || !strings.HasPrefix(err, "hindcast: mem: it is broken\n") {
+			t.Errorf("%s: exit %d, %q, %s", flag, code, out, err)
+		}
+	}
 	code, out, err = s.run(t, "journal", many)
 	want := "hindcast: " + many + " is a directory of 2 stores:\n" +
 		"  | mem  " + many + "/a.mem  2026-05-04 12:08:09\n" +

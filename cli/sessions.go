@@ -25,6 +25,9 @@ func (a *App) sessionsCommand() *cobra.Command {
 		if failed == nil && len(of.home.Stores()) == 0 {
 			failed = noStore()
 		}
+		if len(list) == 0 && failed != nil {
+			return failed
+		}
 		if p.json {
 			return errors.Join(writeArray(p, mapElements(sequenceOf(list), of.sessionOf)), failed)
 		}
