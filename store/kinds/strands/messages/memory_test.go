@@ -22,6 +22,7 @@ import (
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // bounded is the context of tests that have none of their own.
@@ -264,6 +265,7 @@ func TestKind_remembersOnTheShelf(t *testing.T) {
 
 // A state is put together where it stays: what grows is copied several times.
 func TestState_isNotCopiedAsItGrows(t *testing.T) {
+	skip.Sequential(t) // beside the race detector other things are allocated, too
 	const n = 4000
 	dir := t.TempDir()
 	hazards(t)["healthy"].with(map[string]string{"messages/message_0.json": "(absent)\n"}).write(t, filepath.Join(dir, "session_h"))
