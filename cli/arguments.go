@@ -23,7 +23,7 @@ import (
 //
 // STORE is the first word where that is a path that exists or begins with /, ./ or
 // ../, a URL, KIND:ADDRESS or - for the standard input, or where there are as many words as can be. Else it is the store of HINDCAST_STORE,
-// else all stores: those in the usual places, below the current directory, and those that were added.
+// else all stores: those in the usual places and below the current directory.
 //
 // SESSION is the next word where that is a session of these stores, by its id or the beginning of it, or where more
 // words follow than snapshots can be. Else it is the session that changed last.
@@ -318,12 +318,7 @@ func (o *subject) findSession(ctx context.Context, rest []string, w words) error
 			return o.meet(ctx, session, err)
 		}
 	}
-	session, err := o.home.LatestSession(ctx)
-	if errors.Is(err, model.ErrNoSession) && len(o.home.Stores()) == 0 {
-		err = noStore()
-	} else if errors.Is(err, model.ErrNoSession) {
-		err = fmt.Errorf("%w: the store is empty", model.ErrNoSession)
-	}
+	session, err := latestOf(ctx, o.home)
 	return o.meet(ctx, session, err)
 }
 

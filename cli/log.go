@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/home"
 )
 
 // readTimeline reads the headers of a session.
@@ -46,13 +48,21 @@ func (a *App) labelledTimeline(ctx context.Context, s store.Store, session strin
 
 // latestSession returns the session of a store that changed last.
 func latestSession(ctx context.Context, s store.Store) (string, error) {
-	if only := store.Only(ctx, s); only != "" {
-		return only, nil
+	session, err := latestOf(ctx, home.FromStore(s))
+	return session.ID, err
+}
+
+// latestOf returns the session of a home that changed last.
+func latestOf(ctx context.Context, h *home.Home) (home.Session, error) {
+	session, err := h.LatestSession(ctx)
+	switch {
+	case !errors.Is(err, model.ErrNoSession):
+	case len(h.Stores()) == 0:
+		err = noStore()
+	default:
+		err = fmt.Errorf("%w: the store is empty", model.ErrNoSession)
 	}
-	for info, err := range s.Sessions(ctx) {
-		return info.ID, err
-	}
-	return "", fmt.Errorf("%w: the store is empty", model.ErrNoSession)
+	return session, err
 }
 
 // logCommand is `hindcast log`.

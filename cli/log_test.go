@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
+	"hindcast/store/storetest/fake"
 )
 
 // grown returns the timeline of n snapshots.
@@ -69,7 +70,7 @@ func (l *listing) Sessions(context.Context) iter.Seq2[model.SessionInfo, error] 
 
 // The session that changed last comes first, so that the others are not read.
 func TestLatestSession_readsOne(t *testing.T) {
-	var l listing
+	l := listing{Store: fake.New()}
 	id, err := latestSession(t.Context(), &l)
 	if err != nil || id != "s0" || l.asked != 1 {
 		t.Errorf("%q, %v; asked for %d sessions", id, err, l.asked)

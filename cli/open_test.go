@@ -237,7 +237,7 @@ func TestScreen_folderWithoutAStore(t *testing.T) {
 	}
 }
 
-// A folder of several stores stands for all of them. Of those that cannot be read it is told why.
+// A folder of several stores stands for all of them. A store that cannot be read is an error.
 func TestOpen_directories(t *testing.T) {
 	s := newShelf(t)
 	s.put(t, "many/a.mem", "many/broken.mem", "none/x.txt", "none/.git/a.mem", "deep/1/2/a.mem")

@@ -28,7 +28,7 @@ const notOpen = "no store is open yet"
 // listSessions reads the sessions of the home.
 func (m *Model) listSessions() tea.Cmd {
 	m.stop(growing)
-	h, s, now, zone, without := m.home, m.o.Store, m.o.Now, m.o.Zone, m.o.Without
+	h, s, now, zone, without, least := m.home, m.o.Store, m.o.Now, m.o.Zone, m.o.Without, m.list.Len()
 	mayBeOnly := m.alone && m.session == ""
 	what := "reading the sessions"
 	if s == nil && m.list.Len() == 0 {
@@ -46,7 +46,7 @@ func (m *Model) listSessions() tea.Cmd {
 				}
 			}
 		}
-		l := &lister{shown: m.sessionsListed, gen: gen, done: done}
+		l := &lister{shown: m.sessionsListed, gen: gen, done: done, least: least}
 		l.arrange = func(rows []picker.Row) *picker.Content { return picker.Prepare(slices.Clip(rows), now().In(zone)) }
 		l.without = func(err error) (Options, error) {
 			if err != nil || len(h.Stores()) > 0 {
@@ -67,6 +67,8 @@ type lister struct {
 	done    *progress
 	next    func() ([]picker.Row, error, bool)
 	stop    func()
+	// least is how many rows show already: content stays nil, and they stay, until as many are read.
+	least int
 	// rows are the sessions read so far, content what shows of them, and err why some were not found.
 	rows    []picker.Row
 	content *picker.Content
@@ -85,7 +87,9 @@ func (l *lister) readPart() fact {
 	}
 	l.rows = append(l.rows, rows...)
 	l.done.Add(int64(len(rows)))
-	l.content = l.arrange(l.rows)
+	if !more || len(l.rows) >= l.least {
+		l.content = l.arrange(l.rows)
+	}
 	if !more {
 		l.stop()
 		l.instead, l.err = l.without(l.err)
@@ -109,7 +113,7 @@ func (m *Model) sessionsListed(l *lister, ended bool) tea.Cmd {
 	}
 	m.place, m.dirty = atList, true
 	switch {
-	case !ended && l.content.Len() < m.list.Len(): // all were read meanwhile
+	case l.content == nil: // more of them show
 	case ended:
 		m.list.Set(l.content)
 	default:

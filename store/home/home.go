@@ -67,11 +67,14 @@ type Store struct {
 	// Found tells where the store is. Its Kind is empty where Why is the reason that no kind fits an address
 	// that a person added.
 	store.Found
+	path string // At without symbolic links, where the home found the store
 
-	mu     sync.Mutex
-	opened store.Store
-	err    error // why it cannot be opened
-	closed bool
+	// opening is held while the store is opened, which may take long; mu guards the rest, and is never held for long.
+	opening sync.Mutex
+	mu      sync.Mutex
+	opened  store.Store
+	err     error // why it cannot be opened
+	closed  bool
 	// listed are its sessions as they were read last, whole that these are all, and changed that it may have
 	// changed since.
 	listed         []Session
@@ -95,20 +98,32 @@ func (s *Store) markChanged() {
 // Open opens the store, or returns it where it is open already. The home closes it. An error that is not the end
 // of ctx stays until the home looks again.
 func (s *Store) Open(ctx context.Context) (store.Store, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return nil, fmt.Errorf("open %s: %w", s.At, context.Canceled)
-	case s.opened != nil || s.err != nil:
-		return s.opened, s.err
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if opened, err := s.openState(); opened != nil || err != nil {
+		return opened, err
 	}
 	opened, err := s.Found.Open(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed && err == nil {
+		return nil, errors.Join(context.Canceled, opened.Close()) // the home was closed meanwhile
+	}
 	if ctx.Err() == nil {
 		s.err = err
 	}
 	s.opened = opened
 	return opened, err
+}
+
+// openState returns the store if it is open, or why it cannot be opened; nil and nil if it was not tried.
+func (s *Store) openState() (store.Store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("open %s: %w", s.At, context.Canceled)
+	}
+	return s.opened, s.err
 }
 
 func (s *Store) closeStore() error {
@@ -149,8 +164,8 @@ func (h *Home) OnlyStore() store.Store {
 	return nil
 }
 
-// FindStores looks for stores, once, and yields each as it is found, behind those that are known. An error is that of a folder or an address that was named, or the end of ctx; Look goes on
-// behind the former.
+// FindStores looks for stores, once, and yields each as it is found, behind those that are known. An error is that
+// of a folder, after which FindStores goes on, or the end of ctx.
 func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 	return func(yield func(*Store, error) bool) {
 		for _, s := range h.Stores() {
@@ -177,10 +192,13 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 				take(h.identifyAddress(ctx, address))
 			}
 		}
-		told := 0
+		told := map[string]bool{}
 		h.kinds.LookAloud(ctx, h.places.Around, func(found []store.Found) {
-			for ; told < len(found); told++ {
-				take(found[told], nil)
+			for _, f := range found {
+				if name := f.Name + ":" + f.At; !told[name] {
+					told[name] = true
+					take(f, nil)
+				}
 			}
 		})
 		below := h.places.Below
@@ -192,14 +210,18 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 			}
 		}
 		known := h.Stores()
+		isAround := func(f survey.Finding) bool {
+			around := &Store{Found: store.Found{Identity: store.Identity{Kind: store.Kind{Name: f.Kind}}}, path: survey.ResolvePath(f.Path)}
+			return slices.ContainsFunc(known, around.containsStore)
+		}
 		for _, dir := range below {
-			for f, err := range survey.Unknown(ctx, h.kinds, dir, h.paths()) {
+			for f, err := range survey.Unknown(ctx, h.kinds, dir, h.storePaths()) {
 				switch {
 				case !more:
 					return
 				case err != nil && ctx.Err() == nil:
 					more = yield(nil, err)
-				case f.Kind != "" && f.Behind == "" && !slices.ContainsFunc(known, func(s *Store) bool { return s.Name == f.Kind && containsPath(f.Path, s.At) }):
+				case f.Kind != "" && f.Behind == "" && !isAround(f):
 					kind, _ := h.kinds.FindKind(f.Kind)
 					take(store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: store.Uncounted}, nil)
 				}
@@ -217,8 +239,8 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 	}
 }
 
-// paths returns the addresses of the stores that are known.
-func (h *Home) paths() (list []string) {
+// storePaths returns the addresses of the stores that are known.
+func (h *Home) storePaths() (list []string) {
 	for _, s := range h.Stores() {
 		list = append(list, s.At)
 	}
@@ -255,38 +277,21 @@ func (h *Home) identifyAddress(ctx context.Context, address string) (store.Found
 
 // addStore adds a store and drops those below it. It returns nil if a known store contains it.
 func (h *Home) addStore(found store.Found, err error) *Store {
+	added := &Store{Found: found, path: survey.ResolvePath(found.At), err: err}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, s := range h.stores {
-		if s.Name == found.Name && containsPath(s.At, found.At) {
-			return nil
-		}
+	if slices.ContainsFunc(h.stores, func(s *Store) bool { return s.containsStore(added) }) {
+		return nil
 	}
-	added := &Store{Found: found, err: err, closed: h.closed}
-	h.stores = slices.DeleteFunc(h.stores, func(s *Store) bool { return s.Name == found.Name && containsPath(found.At, s.At) })
-	h.stores = append(h.stores, added)
+	added.closed = h.closed
+	h.stores = append(slices.DeleteFunc(h.stores, added.containsStore), added)
 	return added
 }
 
-// containsPath reports whether a path is another one or below it, whatever names lead there. Other addresses are
-// compared as they are.
-func containsPath(outer, inner string) bool {
-	if outer == inner {
-		return true
-	}
-	outer, inner = resolvePath(outer), resolvePath(inner)
-	return outer == inner || strings.HasPrefix(inner, strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
-}
+// containsStore reports whether another store of the same kind is below the store.
+func (s *Store) containsStore(part *Store) bool { return s.Name == part.Name && isWithin(part.path, s.path) }
 
-// resolvePath returns the absolute path without symbolic links that a path stands for, an address that is no path as
-// it is.
-func resolvePath(address string) string {
-	path, err := filepath.EvalSymlinks(address)
-	if err != nil {
-		return address
-	}
-	if whole, err := filepath.Abs(path); err == nil {
-		return whole
-	}
-	return path
+// isWithin reports whether a resolved path is another one or below it.
+func isWithin(inner, outer string) bool {
+	return inner == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
 }

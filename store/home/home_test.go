@@ -401,3 +401,32 @@ func TestHome_Close(t *testing.T) {
 		t.Error("the only store is another")
 	}
 }
+
+// While a store is being opened, which may take long, it can be asked whether it is open. A store that opens
+// behind the end of its home is closed.
+func TestStore_Opened(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	late := shelfOf("a")
+	k := store.Kind{Name: "slow", Open: func(context.Context, string) (store.Store, error) {
+		close(begun)
+		<-release
+		return late, nil
+	}}
+	h := home.FromFound([]store.Found{{Identity: store.Identity{Kind: k, At: "far away"}}})
+	failed := make(chan error)
+	go func() {
+		_, err := h.Stores()[0].Open(context.Background())
+		failed <- err
+	}()
+	<-begun
+	if h.Stores()[0].Opened() != nil || h.OnlyStore() != nil {
+		t.Error("it is open")
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	if err := <-failed; !errors.Is(err, context.Canceled) || !late.closed.Load() {
+		t.Errorf("%v, closed: %v", err, late.closed.Load())
+	}
+}

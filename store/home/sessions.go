@@ -27,8 +27,11 @@ type Session struct {
 // NewestFirst orders sessions by their last change, then by store and id. Stores that could not be read come
 // first.
 func NewestFirst(a, b *Session) int {
-	if (a.Err == nil) != (b.Err == nil) {
-		return cmp.Compare(boolInt(a.Err == nil), boolInt(b.Err == nil))
+	switch {
+	case a.Err != nil && b.Err == nil:
+		return -1
+	case a.Err == nil && b.Err != nil:
+		return 1
 	}
 	return cmp.Or(store.NewestFirst(a.SessionInfo, b.SessionInfo), strings.Compare(a.Store.At, b.Store.At))
 }
@@ -169,7 +172,7 @@ func (h *Home) LatestSession(ctx context.Context) (latest Session, err error) {
 				yield(Session{Store: s, Err: err})
 				return
 			}
-			if only := store.Only(ctx, opened); only != "" && len(h.Stores()) == 1 {
+			if only := store.Only(ctx, opened); only != "" && h.OnlyStore() != nil { // without a time to compare
 				yield(Session{SessionInfo: model.SessionInfo{ID: only, Kind: opened.Kind()}, Store: s})
 				return
 			}
@@ -227,11 +230,4 @@ func (h *Home) FindSession(ctx context.Context, name string) ([]Session, error) 
 		}
 	}
 	return begin, ctx.Err()
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -70,9 +70,9 @@ func Folder(ctx context.Context, ks store.Kinds, dir string) iter.Seq2[Finding, 
 func Unknown(ctx context.Context, ks store.Kinds, dir string, known []string) iter.Seq2[Finding, error] {
 	b := usual
 	b.known = make(map[string]bool, len(known))
-	whole := resolvePath(dir)
+	whole := ResolvePath(dir)
 	for _, path := range known {
-		path = resolvePath(path)
+		path = ResolvePath(path)
 		b.known[path] = true
 		for around := filepath.Dir(path); len(around) > len(whole); around = filepath.Dir(around) {
 			if !b.known[around] {
@@ -83,8 +83,8 @@ func Unknown(ctx context.Context, ks store.Kinds, dir string, known []string) it
 	return surveyWithin(ctx, ks, dir, b)
 }
 
-// resolvePath returns the absolute path without symbolic links, or the path as it is where there is nothing.
-func resolvePath(path string) string {
+// ResolvePath returns the absolute path without symbolic links, or an address as it is if no file has that path.
+func ResolvePath(path string) string {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return path
@@ -104,7 +104,7 @@ func surveyWithin(ctx context.Context, ks store.Kinds, dir string, most bounds) 
 		}
 		defer root.Close() // it was only read
 		told := 0
-		s := survey{most: most, kinds: ks, dir: dir, whole: resolvePath(dir), root: root, tell: func(f Finding) bool {
+		s := survey{most: most, kinds: ks, dir: dir, whole: ResolvePath(dir), root: root, tell: func(f Finding) bool {
 			if told++; told > most.told {
 				yield(Finding{Path: dir, Why: fmt.Sprintf("more than %d places are told of: the survey ends here; name a folder in it", most.told)}, nil)
 				return false
