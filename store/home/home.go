@@ -289,7 +289,9 @@ func (h *Home) addStore(found store.Found, err error) *Store {
 }
 
 // containsStore reports whether another store of the same kind is below the store.
-func (s *Store) containsStore(part *Store) bool { return s.Name == part.Name && isWithin(part.path, s.path) }
+func (s *Store) containsStore(part *Store) bool {
+	return s.Name == part.Name && isWithin(part.path, s.path)
+}
 
 // isWithin reports whether a resolved path is another one or below it.
 func isWithin(inner, outer string) bool {
