@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,17 +14,19 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/home"
 )
 
 // What the words behind a command mean.
 //
-//	hindcast show [STORE] [SESSION] SNAPSHOT
+//	hindcast show [STORE...] [SESSION] SNAPSHOT
 //
 // STORE is the first word where that is a path that exists or begins with /, ./ or
-// ../, a URL, KIND:ADDRESS or - for the standard input, or where there are as many words as can be. Else it is the store of HINDCAST_STORE,
-// else all stores: those in the usual places and below the current directory.
+// ../, a URL, KIND:ADDRESS or - for the standard input, or where there are as many words as can be; and each word
+// behind it that is an address or a path, and no session of the stores before it. Else it is the store of
+// HINDCAST_STORE, else all stores: those in the usual places and below the current directory.
 //
 // SESSION is the next word where that is a session of these stores, by its id or the beginning of it, or where more
 // words follow than snapshots can be. Else it is the session that changed last.
@@ -36,7 +39,7 @@ const storeVariable = "HINDCAST_STORE"
 // words are the arguments of a command: STORE always, and SESSION, and
 // between least and most snapshots.
 type words struct {
-	// stores says that there may be several stores, and no session.
+	// stores says that without a session all of the stores are meant.
 	stores, session bool
 	least, most     int
 }
@@ -45,7 +48,9 @@ var (
 	storeOnly  = words{}
 	allStores  = words{stores: true}
 	oneSession = words{session: true}
+	oneOrAll   = words{stores: true, session: true}
 	oneOf      = words{session: true, least: 1, most: 1}
+	twoOf      = words{session: true, least: 2, most: 2}
 	oneOrTwo   = words{session: true, least: 1, most: 2}
 	oneOrHead  = words{session: true, least: 0, most: 1}
 )
@@ -54,7 +59,15 @@ var (
 func (w words) itself() words { return w }
 
 // argsCheck asks for as many words as can be meant.
-func (w words) argsCheck() cobra.PositionalArgs { return argsBetween(w.least, w.countAll()) }
+func (a *App) argsCheck(w words) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		more := 0
+		for (w.session || w.stores) && more+1 < len(args)-w.least && a.isStore(args[more]) && a.isStore(args[more+1]) {
+			more++
+		}
+		return argsBetween(w.least, w.countAll()+more)(cmd, args)
+	}
+}
 
 // countAll is the number of words where each is there.
 func (w words) countAll() int {
@@ -70,7 +83,9 @@ type subject struct {
 	app              *App
 	home             *home.Home
 	store            store.Store
+	in               *home.Store // the element of home that is store, nil without a session
 	address, session string
+	info             model.SessionInfo // of session, as far as it is known
 	snapshots        []string
 }
 
@@ -122,7 +137,7 @@ type about func(ctx context.Context, p *printer, of *subject) error
 
 // fillWords fills in how many words of a command there may be, and how they are completed.
 func (a *App) fillWords(w words, c *cobra.Command) {
-	c.Args, c.ValidArgsFunction = w.argsCheck(), a.completeSnapshot(w.most)
+	c.Args, c.ValidArgsFunction = a.argsCheck(w), a.completeSnapshot(w.most)
 	if !w.session {
 		c.ValidArgsFunction = completeStore
 	}
@@ -182,7 +197,7 @@ func shownHome(address string, h *home.Home) string {
 	switch stores := h.Stores(); {
 	case len(stores) == 1:
 		return shownAddress(cmp.Or(address, stores[0].At), stores[0].Opened())
-	case address != "":
+	case address != "" && isDirectory(address):
 		return address
 	default:
 		return model.Count(len(stores), "store")
@@ -261,13 +276,13 @@ func editDistance(a, b string, most int) int {
 
 // findSubject finds what the words of a command name. The caller closes the home.
 func (a *App) findSubject(ctx context.Context, w words, args []string) (*subject, error) {
-	h, address, rest, err := a.homeOf(ctx, args, len(args) >= w.countAll())
+	h, address, rest, err := a.homeOf(ctx, w, args)
 	if err != nil {
 		return nil, err
 	}
 	of := &subject{app: a, home: h, address: address}
 	switch {
-	case w.session:
+	case w.session && (len(rest) > 0 || !w.stores):
 		err = of.findSession(ctx, rest, w)
 	case !w.stores:
 		of.store, err = onlyStore(ctx, h, address)
@@ -327,9 +342,44 @@ func (o *subject) meet(ctx context.Context, session home.Session, err error) err
 	if err != nil {
 		return err
 	}
-	o.session = session.ID
-	o.store, err = session.Store.Open(ctx)
+	o.session, o.info = session.ID, session.SessionInfo
+	o.in = session.Store
+	o.store, err = o.in.Open(ctx)
+	o.address = o.nameStore(session.Store)
 	return err
+}
+
+// sources yields the session that is meant, else the sessions of all stores: of several newest first, of one as they are
+// read. It joins to failed why stores cannot be read.
+func (o *subject) sources(ctx context.Context, failed *error) iter.Seq2[query.Source, error] {
+	return func(yield func(query.Source, error) bool) {
+		if o.session != "" {
+			yield(query.Source{Store: o.store, SessionInfo: o.info}, nil)
+			return
+		}
+		if s := o.home.OnlyStore(); s != nil {
+			query.Sources(s, store.AnyOrder(ctx, s))(yield)
+			return
+		}
+		list, wrong := sortedSessions(ctx, o.home)
+		if len(o.home.Stores()) == 0 && wrong == nil {
+			wrong = noStore()
+		}
+		*failed = errors.Join(*failed, wrong)
+		for _, session := range list {
+			if !yield(query.Source{Store: session.Store.Opened(), SessionInfo: session.SessionInfo}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// nameStore returns the word that names a store of the home.
+func (o *subject) nameStore(s *home.Store) string {
+	if o.address != "" && len(o.home.Stores()) == 1 {
+		return o.address
+	}
+	return s.Name + ":" + s.At
 }
 
 // sessionOf returns the session that a word names. The error is model.ErrNoSession where none has that name, and
@@ -344,7 +394,11 @@ func (a *App) sessionOf(ctx context.Context, h *home.Home, address, word string)
 	case len(found) == 0:
 		return home.Session{}, noSessionIn(ctx, h, address, word, model.ErrNoSession)
 	case len(found) > 1:
-		return home.Session{}, &advisedError{fmt.Errorf("%.80q names %s:%s", word, model.Count(len(found), "session"), sessionLines(found)), "Write STORE before it, or more of the id."}
+		advice := "Write STORE before it, or more of the id."
+		if found[0].ID == word {
+			advice = "Write STORE before it."
+		}
+		return home.Session{}, &advisedError{fmt.Errorf("%.80q names %s:%s", word, model.Count(len(found), "session"), sessionLines(found)), advice}
 	}
 	return found[0], nil
 }
@@ -372,60 +426,61 @@ func (a *App) everything() *home.Home {
 	return home.New(a.Kinds, places)
 }
 
-// homeAt returns the home of an address: the store there, or the stores below a directory.
+// homeAt returns the home of an address: the store there, which is open, or the stores below a directory.
 func (a *App) homeAt(ctx context.Context, address string) (*home.Home, error) {
-	found, err := a.findStore(ctx, address)
-	if several := (*severalError)(nil); errors.As(err, &several) {
-		return home.FromFound(several.stores), nil
-	}
+	stores, err := a.storesAt(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	s, err := found.Open(ctx)
-	if err != nil {
-		return nil, err
+	h := home.FromFound(stores)
+	if len(stores) == 1 {
+		_, err = h.Stores()[0].Open(ctx)
 	}
-	return home.FromStore(s), nil
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
 }
 
-// homeOf parts the words into stores and what follows them. whole says that the first word is STORE, whatever it
-// looks like. address is the word for the stores, "" where none is given.
-func (a *App) homeOf(ctx context.Context, args []string, whole bool) (h *home.Home, address string, rest []string, err error) {
+// storesAt returns the store at an address, or the stores below a directory.
+func (a *App) storesAt(ctx context.Context, address string) ([]store.Found, error) {
+	found, err := a.findStore(ctx, address)
+	if several := (*severalError)(nil); errors.As(err, &several) {
+		return several.stores, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []store.Found{{Identity: *found, Sessions: store.Uncounted}}, nil
+}
+
+// homeOf parts the words into stores and what follows them. address is the word for the stores: "" where none is
+// given, and the first of several.
+func (a *App) homeOf(ctx context.Context, w words, args []string) (h *home.Home, address string, rest []string, err error) {
 	rest = args
-	if len(args) > 0 && (whole || a.isStore(args[0])) {
+	if len(args) > 0 && (len(args) >= w.countAll() || a.isStore(args[0])) {
 		address, rest = args[0], args[1:]
 	} else if address = a.Getenv(storeVariable); address == "" {
 		return a.everything(), "", args, nil
 	}
-	h, err = a.homeAt(ctx, address)
-	return h, address, rest, err
-}
-
-// storeOf parts the words into the address of one store and what follows it: where none is named, that of the
-// session that the first word names, else of the only store. whole says that the first word is STORE, whatever it
-// looks like.
-func (a *App) storeOf(ctx context.Context, args []string, whole bool) (address string, rest []string, err error) {
-	if len(args) > 0 && (whole || a.isStore(args[0])) {
-		return args[0], args[1:], nil
+	if h, err = a.homeAt(ctx, address); err != nil {
+		return nil, address, rest, err
 	}
-	if address = a.Getenv(storeVariable); address != "" {
-		return address, args, nil
-	}
-	h := a.everything()
-	defer h.Close() // it was only read
-	if len(args) > 0 {
-		if found, err := h.FindSession(ctx, args[0]); err == nil && len(found) == 1 {
-			return found[0].Store.Name + ":" + found[0].Store.At, append([]string{found[0].ID}, args[1:]...), nil
+	for len(rest) < len(args) && len(rest) > w.least && a.isStore(rest[0]) {
+		if found, err := h.FindSession(ctx, rest[0]); err != nil || len(found) > 0 {
+			break // a session, or an error that the command meets
 		}
+		stores, err := a.storesAt(ctx, rest[0])
+		if err != nil && !a.isAddress(rest[0]) {
+			break // a snapshot that has the name of a file
+		}
+		if err != nil {
+			return nil, address, rest, errors.Join(err, h.Close())
+		}
+		h.AddStores(stores)
+		rest = rest[1:]
 	}
-	s, err := onlyStore(ctx, h, "")
-	switch {
-	case err != nil && len(args) > 0 && (errors.Is(err, errNoStore) || len(h.Stores()) > 1):
-		return args[0], args[1:], nil // which says why it is no store
-	case err != nil:
-		return "", nil, err
-	}
-	return h.Stores()[0].Name + ":" + s.Address(), args, nil
+	return h, address, rest, nil
 }
 
 // noStore returns the error where no store is named and none is found.
@@ -439,11 +494,16 @@ var errNoStore = errors.New("STORE is not given, and no store is in the usual pl
 // isStore reports whether a word is the address of a store, by its shape alone or
 // because there is such a path.
 func (a *App) isStore(word string) bool {
+	_, err := os.Lstat(word)
+	return err == nil || a.isAddress(word)
+}
+
+// isAddress reports whether a word is the address of a store by its shape alone.
+func (a *App) isAddress(word string) bool {
 	if kind, rest, ok := strings.Cut(word, ":"); ok {
 		if _, known := a.Kinds.FindKind(kind); known || strings.HasPrefix(rest, "//") {
 			return true
 		}
 	}
-	_, err := os.Lstat(word)
-	return err == nil || word == "-" || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+	return word == "-" || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }

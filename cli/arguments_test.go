@@ -31,6 +31,21 @@ func TestArguments(t *testing.T) {
 		{"messages a.mem packing-list", "", "a.mem", 0, "packing-list #2"},
 		{"messages a.mem 0", "", "a.mem", 0, "trip-planner #0"},
 		{"restore a.mem 3 --dry-run", "", "a.mem", 0, "plan: restore trip-planner to #3"},
+		// Several stores.
+		{"sessions a.mem b.mem", "", "a.mem b.mem", 0, "SESSION       TOOL"},
+		{"log a.mem b.mem", "", "a.mem b.mem", 0, "trip-planner  18 snapshots"},
+		{"log a.mem b.mem packing-list", "", "a.mem b.mem", 1, "\"packing-list\" names 2 sessions:\n  | mem:"},
+		{"log a.mem b.mem packing-lisd", "", "a.mem b.mem", 1, `no session "packing-lisd" in 2 stores; did you mean "packing-list"?`},
+		{"show a.mem b.mem 3", "", "a.mem b.mem", 0, "#3, turn 2"},
+		{"show a.mem nowhere.mem trip-planner 3", "", "a.mem", 2, "4 arguments given"},
+		{"log a.mem ./nowhere.mem", "", "a.mem", 1, "no such file: ./nowhere.mem"},
+		{"undo a.mem b.mem --dry-run", "", "a.mem b.mem", 2, "2 arguments given"},
+		{"history a.mem b.mem /cart/total", "", "a.mem b.mem", 0, "#"},
+		{"labels a.mem b.mem", "", "a.mem b.mem", 0, "no labels"},
+		{"doctor a.mem b.mem", "", "a.mem b.mem", 0, "b.mem\nrecognised as mem"},
+		{"show a.mem packing-list 1", "", "a.mem packing-list/b.mem", 0, "#1, turn 0"}, // a session before a path
+		{"diff a.mem 2 3", "", "a.mem 3/b.mem", 0, "#2 turn end → #3 tool iteration"},  // snapshots before stores
+		{"export a.mem b.mem packing-list", "", "a.mem b.mem", 1, "\"packing-list\" names 2 sessions:"},
 		// Without STORE it is that of HINDCAST_STORE.
 		{"sessions", "b.mem", "", 0, "packing-list"},
 		{"log", "b.mem", "", 0, "trip-planner  18 snapshots"},
@@ -47,6 +62,9 @@ func TestArguments(t *testing.T) {
 		{"log trip-planer", "b.mem", "", 1, `no session "trip-planer" in b.mem; did you mean "trip-planner"?`},
 		{"show zzzz", "b.mem", "", 1, `snapshot "zzzz"`},
 		{"show trip-planner", "b.mem", "", 2, `SNAPSHOT is missing: "trip-planner" is a session of b.mem`},
+		{"labels", "", "one/a.mem two/b.mem", 0, "no labels"},
+		{"doctor", "", "one/a.mem two/b.mem", 0, "two/b.mem\nrecognised as mem"},
+		{"doctor packing-list", "", "one/a.mem", 0, "no faults"},
 		// Else it is all that are in the usual places, or below the directory.
 		{"log", "", "usual/a.mem other/b.mem", 0, "trip-planner  18 snapshots"},
 		{"log", "", "deep/down/b.mem", 0, "trip-planner  18 snapshots"},

@@ -22,7 +22,7 @@ func (a *App) bisectCommand() *cobra.Command {
 	var within time.Duration
 	var good, bad, expr string
 	cmd := &cobra.Command{
-		Use:   "bisect [STORE] [SESSION] --good A [--bad B] (--jq EXPR | -- COMMAND...)",
+		Use:   "bisect [STORE...] [SESSION] --good A [--bad B] (--jq EXPR | -- COMMAND...)",
 		Short: "find the first bad snapshot by testing few of them",
 		Long: `Bisect finds the first bad snapshot on the line from A, which is good, to B, which
 comes of A and is bad. It tests B, then the snapshot in the middle, and goes on with the
@@ -52,7 +52,7 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				args, command = args[:dash], args[dash:]
 			}
-			if err := oneSession.argsCheck()(cmd, args); err != nil {
+			if err := a.argsCheck(oneSession)(cmd, args); err != nil {
 				return err
 			}
 			if good == "" {

@@ -20,7 +20,7 @@ import (
 // blameCommand is `hindcast blame`.
 func (a *App) blameCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "blame [STORE] [SESSION] [SNAPSHOT] [PATH]",
+		Use:   "blame [STORE...] [SESSION] [SNAPSHOT] [PATH]",
 		Short: "show which snapshot last set each value of a state",
 		Long: `Blame prints the values of a state, each with the snapshot that last set it, in the
 order of the state. Without SNAPSHOT it is the head, without PATH the whole state. PATH is
@@ -33,7 +33,7 @@ not have the value recorded.`,
 		Example: `  hindcast blame trips.db trip-planner
   hindcast blame trips.db trip-planner '#8' /cart
   hindcast blame trips.db .cart --json | jq '.[] | select(.snapshot.turnIndex == 3).path'`,
-		Args:              argsBetween(0, oneOrHead.countAll()+1),
+		Args:              a.argsCheck(words{session: true, most: 2}),
 		ValidArgsFunction: a.completePath(1),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			var path query.Path

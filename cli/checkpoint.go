@@ -19,7 +19,7 @@ import (
 // checkpointCommand is `hindcast checkpoint`.
 func (a *App) checkpointCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "checkpoint [STORE] [SESSION] SNAPSHOT | FILE",
+		Use:   "checkpoint [STORE...] [SESSION] SNAPSHOT | FILE",
 		Short: "decode a Strands checkpoint, with the payload that resumes it",
 		Long: `Checkpoint decodes a Strands checkpoint. A checkpoint holds no conversation: with
 a snapshot, it is joined with the session, and says which tools have not run. A
@@ -27,7 +27,7 @@ FILE (- for the standard input) holds what to_dict() gave, or the answer of the
 agent with a "checkpoint" in it; it is refused as the SDK would refuse it.
 
 The last line is the payload that makes the agent go on from there.`,
-		Args:              oneOf.argsCheck(),
+		Args:              a.argsCheck(oneOf),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			if len(args) == 1 && a.isStore(args[0]) {

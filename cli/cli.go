@@ -156,11 +156,11 @@ opens one store, hindcast SESSION a session of any, hindcast STORE SESSION one o
 STORE is a path, whose kind is recognised by its shape, a URL, or KIND:ADDRESS. A
 directory stands for the stores below it; hindcast doctor DIR says what is
 there. A command takes its first word for STORE if that is a path that is there,
-a URL or KIND:ADDRESS, or if there are as many words as can be. Else STORE is that
-of HINDCAST_STORE, else all that are found. A store that is called like a command
-is opened as ./NAME.
-SESSION is the next word if there is such a session: its id, or at least 4
-characters of it. Else it is the session that changed last.
+a URL or KIND:ADDRESS, or if there are as many words as can be; more stores may
+follow it. Else STORE is that of HINDCAST_STORE, else all that are found. A store
+that is called like a command is opened as ./NAME.
+SESSION is the next word if there is such a session in one of the stores: its id,
+or at least 4 characters of it. Else it is the session that changed last.
 SNAPSHOT is #7 or 7 (its index), #6.2 (the second of two with one index), #6:1 (a
 step of its turn), a label, an id or at least 4 characters of one, head or @, or
 head~2 (two snapshots before). A name that fits several snapshots is an error that

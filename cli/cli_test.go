@@ -84,7 +84,7 @@ func TestRun_exitCodes(t *testing.T) {
 		{"--version", 0, ""},
 		{"-v a b c", 0, ""},
 		{"sessions", 1, "STORE is not given, and no store is in the usual places or below this directory"},
-		{"show", 2, "hindcast show [STORE] [SESSION] SNAPSHOT [flags], but no argument is given\n  hindcast show --help says more."},
+		{"show", 2, "hindcast show [STORE...] [SESSION] SNAPSHOT [flags], but no argument is given\n  hindcast show --help says more."},
 		{"sessions mem: more", 2, "2 arguments given"},
 		{"sesions mem:", 2, "sesions: no such command, path or session: did you mean sessions?\n"},
 		{"sessions mem: --bad", 2, "unknown flag: --bad"},

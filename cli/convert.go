@@ -17,7 +17,7 @@ import (
 func (a *App) convertCommand() *cobra.Command {
 	var to, as string
 	cmd := a.writingCommand(oneSession.itself, &cobra.Command{
-		Use:   "convert [STORE] [SESSION] --to KIND:PATH --as ID",
+		Use:   "convert [STORE...] [SESSION] --to KIND:PATH --as ID",
 		Short: "copy a session into a native store; the original is untouched",
 		Long: `Convert copies a session of any kind into a native store, under a name that is free
 there. The store is made if there is none: a file, or in the database of a URL.

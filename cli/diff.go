@@ -23,7 +23,7 @@ import (
 func (a *App) diffCommand() *cobra.Command {
 	var patch, code, stat bool
 	cmd := a.readingCommand(oneOrTwo, &cobra.Command{
-		Use:   "diff [STORE] [SESSION] A [B] | A..B",
+		Use:   "diff [STORE...] [SESSION] A [B] | A..B",
 		Short: "show what changed from A to B, or from its parent to A",
 		Long: `Diff shows what changed: diff A from the snapshot before A to A; diff A B, or
 diff A..B, from A to B, which may be on another branch. Values are compared, not
@@ -120,8 +120,8 @@ func (o *subject) chooseSides(ctx context.Context) (sides, error) {
 	return sides{side(nodes[0]), side(nodes[1])}, nil
 }
 
-// compareStates compares the two states. It leaves out the keys that the store does not know in one of them, and
-// returns them as gaps.
+// compareStates compares the two states, which are of one store. It leaves out the keys that the store does not know in
+// one of them, and returns them as gaps.
 func (s sides) compareStates(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
 	var two store.Apart
 	var err error
@@ -140,6 +140,33 @@ func (s sides) compareStates(ctx context.Context, from store.Store) (*diff.Resul
 	if err != nil {
 		return nil, model.Gaps{}, err
 	}
+	return s.compareKnown(ctx, two, gaps)
+}
+
+// compareAcross is compareStates of states of two stores.
+func (s sides) compareAcross(ctx context.Context, old, new store.Store) (*diff.Result, model.Gaps, error) {
+	var two store.Apart
+	var gaps model.Gaps
+	for _, of := range []struct {
+		store store.Store
+		ref   model.Ref
+		state *[]byte
+	}{{old, s.old.Ref(), &two.A}, {new, s.new.Ref(), &two.B}} {
+		state, err := of.store.State(ctx, of.ref)
+		if err != nil {
+			return nil, model.Gaps{}, err
+		}
+		unknown, err := store.Gaps(ctx, of.store, of.ref)
+		if err != nil {
+			return nil, model.Gaps{}, err
+		}
+		*of.state, gaps = state, gaps.With(unknown)
+	}
+	return s.compareKnown(ctx, two, gaps)
+}
+
+// compareKnown compares two states without the gaps, which it returns.
+func (s sides) compareKnown(ctx context.Context, two store.Apart, gaps model.Gaps) (*diff.Result, model.Gaps, error) {
 	result, err := compareApart(ctx, two)
 	if err != nil {
 		return nil, model.Gaps{}, fmt.Errorf("diff: compare the states of %s: %w", s.titleLine("and"), err)

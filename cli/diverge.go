@@ -4,146 +4,196 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/query"
-	"hindcast/store"
-	"hindcast/store/home"
 )
 
 // divergeCommand is `hindcast diverge`.
 func (a *App) divergeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "diverge [STORE] [SESSION] A B",
+		Use:   "diverge [STORE...] [SESSION] A B",
 		Short: "show where two branches or sessions parted, and what each did since",
 		Long: `Diverge shows where the lines that lead to A and B parted, what each did since, turn
 by turn, and what their states differ in. A terminal of 100 columns shows the two
 beside each other.
 
-A and B are in one store. They are each a SNAPSHOT, a SESSION, whose head is meant,
-or SESSION:SNAPSHOT. A word that fits a session is one. A SNAPSHOT without a session
-is one of the other word's session, else of SESSION, else of the session that changed
-last.
+A and B are each a SNAPSHOT, a SESSION, whose head is meant, or SESSION:SNAPSHOT. The
+sessions may be of different stores and kinds: a STORE right before B is that of B alone.
+A word that fits a session is one. A SNAPSHOT without a session is one of SESSION, else
+of the other word's session, else of the session that changed last.
 
 Two sessions parted behind the last state that both were in, or else behind the last
 message that both have, from the first message on.`,
 		Example: `  hindcast diverge trips.db trip-planner '#8.1' head
   hindcast diverge trips.db trip-planner other-plan
+  hindcast diverge 5eed0001 019d22a1
+  hindcast diverge trips.db trip-planner copy.db trip-planner
   hindcast diverge trips.db trip-planner:12 other-plan:head --json`,
-		Args:              argsBetween(2, 4),
+		Args:              a.argsCheck(twoOf),
 		ValidArgsFunction: a.completeSnapshot(2),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
-			// Three words are a store and two lines, or a session and two lines.
-			address, words, err := a.storeOf(ctx, args, len(args) > 3)
+			x, y, home, err := a.findTips(ctx, args)
 			if err != nil {
 				return err
 			}
-			if len(words) < 2 {
-				return usagef("diverge: A and B are both needed")
-			}
-			s, err := a.openStore(ctx, address)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			x, y, err := a.findTips(ctx, s, words)
-			if err != nil {
-				session := ""
-				if len(words) > 2 {
-					session = words[0]
-				}
-				return inOneStore(noSessionIn(ctx, home.FromStore(s), address, session, err), shownAddress(address, s))
-			}
-			return p.writeDiverge(ctx, s, x, y)
+			return errors.Join(p.writeDiverge(ctx, x, y), home())
 		}),
 	}
 }
 
-// inOneStore returns the error about a word that names nothing with the advice that both lines are in one store.
-func inOneStore(err error, address string) error {
-	if !errors.Is(err, model.ErrNoSession) && !errors.Is(err, model.ErrNoSnapshot) {
-		return err
-	}
-	return &advisedError{err, fmt.Sprintf(
-		"diverge looks in one store, %[1]s: hindcast sessions %[1]s lists its sessions.", shellWord(address))}
-}
-
 // tip is a visit that a line leads to.
 type tip struct {
-	session string
+	*subject
 	*model.Timeline
 	node model.Node
 }
 
-// findTips finds the two visits that words mean, the last two of them.
-func (a *App) findTips(ctx context.Context, s store.Store, words []string) (x, y tip, err error) {
-	lines := words[len(words)-2:]
-	var sessions, specs [2]string
+// findTips finds the two visits that the words of diverge mean. closeHomes closes their stores. A STORE that has
+// one word behind it is the store of B alone.
+func (a *App) findTips(ctx context.Context, args []string) (x, y tip, closeHomes func() error, err error) {
+	second := len(args) - 2
+	if apart := second > 0 && a.isStore(args[second]) && !a.isStore(args[second-1]); !apart {
+		second = len(args)
+	}
+	var homes []*subject
+	closeHomes = func() (err error) {
+		for _, o := range homes {
+			err = errors.Join(err, o.home.Close())
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeHomes())
+		}
+	}()
+	w := twoOf
+	if second < len(args) {
+		w.least = 1
+	}
+	h, address, rest, err := a.homeOf(ctx, w, args[:second])
+	if err != nil {
+		return x, y, closeHomes, err
+	}
+	one := &subject{app: a, home: h, address: address}
+	homes, lines := append(homes, one), rest[max(len(rest)-w.least, 0):]
+	if len(lines) < w.least {
+		return x, y, closeHomes, usagef("diverge: A and B are both needed")
+	}
+	if given := rest[:len(rest)-w.least]; len(given) > 0 {
+		session, err := a.sessionOf(ctx, h, address, given[0])
+		if err = one.meet(ctx, session, err); err != nil {
+			return x, y, closeHomes, err
+		}
+	}
+	other := one
+	if second < len(args) {
+		if h, err = a.homeAt(ctx, args[second]); err != nil {
+			return x, y, closeHomes, err
+		}
+		other = &subject{app: a, home: h, address: args[second]}
+		homes, lines = append(homes, other), append(lines[:1:1], args[second+1])
+	}
+	x, y, err = one.findLines(ctx, other, lines)
+	return x, y, closeHomes, err
+}
+
+// findLines finds the visits that a word means in the home of o, and another one in the home of other, which may be o.
+func (o *subject) findLines(ctx context.Context, other *subject, lines []string) (x, y tip, err error) {
+	of, specs := [2]*subject{o, other}, [2]string{}
+	var named [2]*subject
 	for i, word := range lines {
-		if sessions[i], specs[i], err = sessionIn(ctx, s, word); err != nil {
+		if named[i], specs[i], err = of[i].sessionIn(ctx, word); err != nil {
 			return x, y, err
 		}
 	}
-	given := ""
-	if len(words) > 2 {
-		given = words[0]
-	}
-	for i := range sessions {
-		for _, of := range []string{given, sessions[1-i]} {
-			if sessions[i] == "" {
-				sessions[i] = of
-			}
-		}
-		if sessions[i] == "" {
-			if sessions[i], err = latestSession(ctx, s); err != nil {
+	for i := range of {
+		switch {
+		case named[i] != nil:
+			of[i] = named[i]
+		case of[i].session != "":
+		case o == other && named[1-i] != nil:
+			of[i] = named[1-i]
+		default:
+			session, err := latestOf(ctx, of[i].home)
+			if err := of[i].meet(ctx, session, err); err != nil {
 				return x, y, err
 			}
 		}
 	}
 	var tips [2]tip
-	for i, session := range sessions {
+	for i, of := range of {
 		t := tips[0].Timeline
-		if i == 0 || session != sessions[0] {
-			if t, err = a.labelledTimeline(ctx, s, session); err != nil {
+		if i == 0 || !of.isSameSession(tips[0].subject) {
+			if t, err = of.readTimeline(ctx); err != nil {
 				return x, y, err
 			}
 		}
 		n, err := findVisit(t, specs[i])
+		if errors.Is(err, model.ErrNoSnapshot) {
+			store := shellWord(shownAddress(of.address, of.store))
+			err = &advisedError{err, fmt.Sprintf("Nor is it a session of %s. hindcast sessions lists these; hindcast log %s %s lists the snapshots.",
+				shownHome(o.address, o.home), store, shellWord(of.session))}
+		}
 		if err != nil {
 			return x, y, err
 		}
-		tips[i] = tip{session, t, n}
+		tips[i] = tip{of, t, n}
 	}
 	return tips[0], tips[1], nil
 }
 
-// sessionIn parts a word into a session of the store and a snapshot of it; session is ""
-// where the word names none. A session may have a colon in its name.
-func sessionIn(ctx context.Context, s store.Store, word string) (session, spec string, err error) {
+// isSameSession reports whether two subjects are of one session.
+func (o *subject) isSameSession(other *subject) bool {
+	return o.in == other.in && o.session == other.session
+}
+
+// sessionIn parts a word into a session of the home and a snapshot of it; the subject is nil where the word names no
+// session. A session may have a colon in its name.
+func (o *subject) sessionIn(ctx context.Context, word string) (of *subject, spec string, err error) {
 	for end := len(word); end > 0; end = strings.LastIndexByte(word[:end], ':') {
-		err := store.Find(ctx, s, word[:end])
-		switch {
-		case err == nil && end == len(word):
-			return word, "head", nil
-		case err == nil:
-			return word[:end], word[end+1:], nil
-		case !errors.Is(err, model.ErrNoSession):
-			return "", "", err
+		if isVisitName(word[:end]) {
+			break
 		}
+		session, err := o.app.sessionOf(ctx, o.home, o.address, word[:end])
+		switch {
+		case errors.Is(err, model.ErrNoSession):
+			continue
+		case err == nil && end < len(word):
+			spec = word[end+1:]
+		default:
+			spec = "head"
+		}
+		of = &subject{app: o.app, home: o.home, address: o.address}
+		return of, spec, of.meet(ctx, session, err)
 	}
-	return "", word, nil
+	return nil, word, nil
+}
+
+// isVisitName reports whether a word names a visit by its shape alone, so that no session is looked for by it.
+func isVisitName(word string) bool {
+	word, _, _ = strings.Cut(word, "~")
+	_, err := strconv.Atoi(word)
+	return err == nil || word == "@" || word == "head" || word == "HEAD" || strings.HasPrefix(word, "#")
 }
 
 // nameVisit returns the name of a visit of one of the lines, with its session where there are two.
 func (t *tip) nameVisit(n model.Node, other *tip) string {
-	if t.session == other.session {
+	if t.isSameSession(other.subject) {
 		return t.Name(n)
 	}
-	return printable.String(t.session) + " " + t.Name(n)
+	name := printable.String(t.session) + " " + t.Name(n)
+	if t.session == other.session {
+		return printable.String(shownAddress(t.address, t.store)) + " " + name
+	}
+	return name
 }
 
 // divergeJSON is `diverge --json`.
@@ -155,14 +205,18 @@ type divergeJSON struct {
 
 // lineJSON is one of the lines. Fork is nil where the two have nothing in common.
 type lineJSON struct {
+	Store     string       `json:"store,omitempty"`
 	SessionID string       `json:"sessionId"`
 	Name      string       `json:"name"`
 	Fork      *headerJSON  `json:"fork"`
 	Since     []headerJSON `json:"since"`
 }
 
-func lineOf(t tip, line query.Line) lineJSON {
+func lineOf(t, other tip, line query.Line) lineJSON {
 	out := lineJSON{SessionID: t.session, Name: t.Name(t.node), Since: []headerJSON{}}
+	if t.in != other.in {
+		out.Store = t.store.Address()
+	}
 	if line.Fork != model.NoNode {
 		fork := headerOf(t.Timeline, line.Fork)
 		out.Fork = &fork
@@ -174,14 +228,20 @@ func lineOf(t tip, line query.Line) lineJSON {
 }
 
 // writeDiverge writes where two lines parted.
-func (p *printer) writeDiverge(ctx context.Context, s store.Store, x, y tip) error {
-	parting, err := findParting(ctx, s, x, y)
+func (p *printer) writeDiverge(ctx context.Context, x, y tip) error {
+	parting, err := findParting(ctx, x, y)
 	if err != nil {
 		return fmt.Errorf("diverge: %w", err)
 	}
 	h, g := x.Header(x.node), y.Header(y.node)
 	both := sides{side{&h, x.nameVisit(x.node, &y)}, side{&g, y.nameVisit(y.node, &x)}}
-	result, gaps, err := both.compareStates(ctx, s)
+	var result *diff.Result
+	var gaps model.Gaps
+	if x.in == y.in {
+		result, gaps, err = both.compareStates(ctx, x.store)
+	} else {
+		result, gaps, err = both.compareAcross(ctx, x.store, y.store)
+	}
 	if err != nil {
 		return err
 	}
@@ -190,7 +250,7 @@ func (p *printer) writeDiverge(ctx context.Context, s store.Store, x, y tip) err
 		for c := range yieldChanges(result) {
 			list = append(list, c)
 		}
-		return p.writeDocument(divergeJSON{lineOf(x, parting.A), lineOf(y, parting.B), list})
+		return p.writeDocument(divergeJSON{lineOf(x, y, parting.A), lineOf(y, x, parting.B), list})
 	}
 	p.writeParting(parting, x, y)
 	p.writeDiff(both.titleLine(p.glyphs.Arrow), result)
@@ -199,12 +259,12 @@ func (p *printer) writeDiverge(ctx context.Context, s store.Store, x, y tip) err
 }
 
 // findParting returns where the lines to two visits parted.
-func findParting(ctx context.Context, s store.Store, x, y tip) (query.Parting, error) {
-	q := query.Open(s, x.Timeline)
-	if x.session == y.session {
+func findParting(ctx context.Context, x, y tip) (query.Parting, error) {
+	q := query.Open(x.store, x.Timeline)
+	if x.isSameSession(y.subject) {
 		return q.Diverge(x.node, y.node), nil
 	}
-	return q.DivergeFrom(ctx, x.node, query.Open(s, y.Timeline), y.node)
+	return q.DivergeFrom(ctx, x.node, query.Open(y.store, y.Timeline), y.node)
 }
 
 // besideWidth is from how many columns on two lines stand beside each other.
@@ -216,7 +276,7 @@ func (p *printer) writeParting(parting query.Parting, x, y tip) {
 	switch a, b := parting.A.Fork, parting.B.Fork; {
 	case a == model.NoNode:
 		title += " have nothing in common"
-	case x.session == y.session:
+	case x.isSameSession(y.subject):
 		title += " parted at " + x.Name(a)
 	default:
 		title += " parted at " + x.nameVisit(a, &y) + " and " + y.nameVisit(b, &x)

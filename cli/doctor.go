@@ -23,7 +23,7 @@ import (
 // doctorCommand is `hindcast doctor`.
 func (a *App) doctorCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor [STORE] [SESSION]",
+		Use:   "doctor [STORE...] [SESSION]",
 		Short: "list every fault found, with the framework's own verdict",
 		Long: `Doctor says as what a store was recognised, and lists every fault that it finds
 in it and in its sessions, or in SESSION alone, with the verdict that the framework
@@ -41,50 +41,85 @@ it says so. With --json a store gives an array of
 one store only.`,
 		Example: `  hindcast doctor ~/.strands/sessions
   hindcast doctor ~/.strands/sessions chat`,
-		Args:              oneSession.argsCheck(),
+		Args:              a.argsCheck(oneOrAll),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
-			address, sessions, err := a.storeOf(ctx, args, len(args) == oneSession.countAll())
-			if err != nil {
-				return err
+			dir := a.Getenv(storeVariable)
+			if len(args) > 0 {
+				dir = args[0]
 			}
-			if len(sessions) > 0 {
-				return a.doctorOf(ctx, p, address, sessions[0])
+			if len(args) < 2 && isDirectory(dir) {
+				if _, err := a.Kinds.Identify(ctx, dir); errors.Is(err, store.ErrUnrecognised) {
+					return a.surveyFolder(ctx, p, dir)
+				}
 			}
-			_, err = a.Kinds.Identify(ctx, address)
-			if errors.Is(err, store.ErrUnrecognised) && isDirectory(address) {
-				return a.surveyFolder(ctx, p, address)
-			}
-			return a.doctorOf(ctx, p, address, "")
+			return a.withSubject(oneOrAll, a.doctorOf)(ctx, p, args)
 		}),
 	}
 }
 
-// doctorOf lists the faults of a store, or of one session.
-func (a *App) doctorOf(ctx context.Context, p *printer, address, session string) error {
-	found, err := a.findStore(ctx, address)
-	if err != nil {
-		return err
+// doctorOf lists the faults of a session, or of the stores. A store that cannot be looked at does not keep the others
+// from it.
+func (a *App) doctorOf(ctx context.Context, p *printer, of *subject) (failed error) {
+	all := []remedied{}
+	first := true
+	for s, err := range of.home.FindStores(ctx) {
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if of.session != "" && s != of.in {
+			continue
+		}
+		if !first && !p.json {
+			p.WriteByte('\n')
+		}
+		first = false
+		faults, err := a.examineOf(ctx, p, of, s)
+		all, failed = append(all, faults...), errors.Join(failed, err)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
-	seen, err := a.examineStore(ctx, &found.Identity, session, address)
+	if first && failed == nil {
+		failed = noStore()
+	}
+	if p.json && failed == nil {
+		failed = writeArray(p, sequenceOf(all))
+	}
+	if failed == nil {
+		failed = harmError(all)
+	}
+	return failed
+}
+
+// examineOf returns the faults of a store, or of the session of it that is meant, and writes them unless they go into a
+// document.
+func (a *App) examineOf(ctx context.Context, p *printer, of *subject, s *home.Store) ([]remedied, error) {
+	opened, err := s.Open(ctx)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	seen, err := a.examineStore(ctx, &s.Identity, opened, of.session, of.nameStore(s))
+	if err != nil {
+		return nil, err
 	}
 	faults := faultsOf(seen.list, seen.release)
 	if p.json {
-		err = writeArray(p, sequenceOf(faults))
-	} else {
-		p.writeIdentity(found)
-		p.writeRelease(seen.release)
-		if err = a.writeOthers(ctx, p, found); err == nil {
-			p.writeCheckups(seen.list, seen.framework)
-			p.writeRequests(seen)
+		for i := range faults {
+			if len(of.home.Stores()) > 1 && of.session == "" {
+				faults[i].Store = opened.Address()
+			}
 		}
+		return faults, nil
 	}
-	if err == nil {
-		err = harmError(faults)
+	p.writeIdentity(&s.Identity, of)
+	p.writeRelease(seen.release)
+	if err = a.writeOthers(ctx, p, &s.Identity); err == nil {
+		p.writeCheckups(seen.list, seen.framework)
+		p.writeRequests(seen)
 	}
-	return err
+	return faults, err
 }
 
 // examined is the result of an examination of a store.
@@ -102,16 +137,10 @@ type examined struct {
 	kind   string
 }
 
-// examineStore opens a store and looks at all of it, or at one session. The address is
-// the one by which a person names the store.
-func (a *App) examineStore(ctx context.Context, id *store.Identity, session, address string) (e examined, err error) {
-	s, err := id.Open(ctx)
-	if err != nil {
-		return e, err
-	}
-	defer s.Close()
+// examineStore looks at all of a store, or at one session. The address is the one by which a person names the store.
+func (a *App) examineStore(ctx context.Context, id *store.Identity, s store.Store, session, address string) (e examined, err error) {
 	if e.list, err = runCheckups(ctx, s, session); err != nil {
-		return e, noSessionIn(ctx, home.FromStore(s), address, session, err)
+		return e, err
 	}
 	for i := range e.list {
 		addRemedies(ctx, s, &e.list[i], shellWord(address), a.serverFlag(id))
@@ -220,6 +249,8 @@ type remedied struct {
 	Stays string   `json:"stays,omitempty"`
 	// SDK is the version for which the store was opened, "" for any.
 	SDK string `json:"sdk,omitempty"`
+	// Store is the address of the store, "" where one is looked at.
+	Store string `json:"store,omitempty"`
 }
 
 // faultsOf returns all faults that were found, never nil, with the version of the SDK
@@ -228,7 +259,7 @@ func faultsOf(list []checkup, release string) []remedied {
 	faults := []remedied{}
 	for _, c := range list {
 		for _, f := range c.faults {
-			faults = append(faults, remedied{f, c.next, c.whyStays(&f), release})
+			faults = append(faults, remedied{f, c.next, c.whyStays(&f), release, ""})
 		}
 	}
 	return faults
@@ -294,11 +325,14 @@ func (c *checkup) checkSession(ctx context.Context, s store.Store) {
 
 // writeIdentity says as what a store was recognised and why, and where it is unless it
 // was named itself.
-func (p *printer) writeIdentity(o *opened) {
-	if o.inside != "" {
-		fmt.Fprintf(p, "%s, the only store in %s\n", printable.String(o.At), printable.String(o.inside))
+func (p *printer) writeIdentity(id *store.Identity, of *subject) {
+	switch {
+	case len(of.home.Stores()) > 1:
+		fmt.Fprintln(p, p.paint.in(bold, printable.String(id.At)))
+	case isDirectory(of.address) && survey.ResolvePath(of.address) != survey.ResolvePath(id.At):
+		fmt.Fprintf(p, "%s, the only store in %s\n", printable.String(id.At), printable.String(of.address))
 	}
-	p.writeSentence("", fmt.Sprintf("recognised as %s: %s", o.Name, o.Why))
+	p.writeSentence("", fmt.Sprintf("recognised as %s: %s", id.Name, id.Why))
 }
 
 // writeRelease says for which version of an SDK a store was opened, if for one.
@@ -310,7 +344,7 @@ func (p *printer) writeRelease(release string) {
 
 // writeOthers prints the stores of other kinds in a directory that is a store, or directly in it. A person who
 // looks for them would not think of the store that they are in.
-func (a *App) writeOthers(ctx context.Context, p *printer, o *opened) error {
+func (a *App) writeOthers(ctx context.Context, p *printer, o *store.Identity) error {
 	if !isDirectory(o.At) {
 		return nil
 	}

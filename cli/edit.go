@@ -27,7 +27,7 @@ import (
 func (a *App) editCommand() *cobra.Command {
 	var how editing
 	cmd := a.writingCommand(oneOf.itself, &cobra.Command{
-		Use:   "edit [STORE] [SESSION] SNAPSHOT --as ID",
+		Use:   "edit [STORE...] [SESSION] SNAPSHOT --as ID",
 		Short: "start a new session from a snapshot whose state you change",
 		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
 value at a JSON Pointer in it: one message, one tool result. What you save becomes

@@ -28,7 +28,7 @@ func (a *App) findCommand() *cobra.Command {
 	g := &asked.Glyphs
 	var what sought
 	cmd := &cobra.Command{
-		Use:   "find [STORE] [SESSION] EXPR",
+		Use:   "find [STORE...] [SESSION] EXPR",
 		Short: "find the snapshot at which an expression becomes true",
 		Long: `Find evaluates EXPR, an expression of jq, on the states of a session, and prints the
 first snapshot at which it becomes true. Each snapshot is compared with its parent;
@@ -53,7 +53,7 @@ that takes longer on one state than --within says, or more than 256 MB, is ended
 		Example: `  hindcast find trips.db trip-planner '.cart.total > 200'
   hindcast find trips.db 'any(.messages[]; .role == "tool")' --last
   hindcast find trips.db trip-planner '.status == "booked"' --all --json | jq '.[].name'`,
-		Args:              argsBetween(1, oneSession.countAll()+1),
+		Args:              a.argsCheck(oneOf),
 		ValidArgsFunction: a.completePath(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run := a.runAnswer // one line needs no pager

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,8 +19,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/query"
-	"hindcast/store"
-	"hindcast/store/home"
 )
 
 // grepCommand is `hindcast grep`.
@@ -31,7 +28,7 @@ func (a *App) grepCommand() *cobra.Command {
 	var fixed, ignore, sensitive bool
 	var search query.Search
 	cmd := &cobra.Command{
-		Use:   "grep PATTERN [STORE] [SESSION]",
+		Use:   "grep PATTERN [STORE...] [SESSION]",
 		Short: "search the text of all snapshots of all sessions",
 		Long: `Grep searches the strings, keys and numbers in all snapshots, on every branch, and
 prints each text in which PATTERN is found once: at the snapshot that has it first.
@@ -53,7 +50,12 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
   hindcast grep 'no room left' trips.db --all
   hindcast grep refund trips.db --tool book_hotel --json | jq '.[].text'`,
-		Args: argsBetween(1, 3),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return argsBetween(1, 3)(cmd, args)
+			}
+			return a.argsCheck(oneOrAll)(cmd, args[1:])
+		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -71,6 +73,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			case sensitive:
 				letters = query.MatchCase
 			}
+			args = a.orderWords(ctx, args)
 			search.Pattern = query.Literal(args[0], letters)
 			if !fixed {
 				var err error
@@ -78,24 +81,13 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 					return &usageError{fmt.Errorf("grep: %w; -F takes it as a text", err)}
 				}
 			}
-			h, address, rest, err := a.homeOf(ctx, args[1:], len(args) > 2)
+			of, err := a.findSubject(ctx, oneOrAll, args[1:])
 			if err != nil {
-				return cmp.Or(orderOf(args), err)
+				return err
 			}
-			defer h.Close()
-			found := &searched{app: a, Search: search}
-			sessions := found.sources(ctx, h)
-			if len(rest) > 0 {
-				session, err := a.sessionOf(ctx, h, address, rest[0])
-				if err != nil {
-					return cmp.Or(orderOf(args), err)
-				}
-				s, err := session.Store.Open(ctx)
-				if err != nil {
-					return err
-				}
-				sessions = sequenceOf([]query.Source{{Store: s, SessionInfo: session.SessionInfo}})
-			}
+			defer of.home.Close()
+			found := &searched{app: a, Search: search, of: of}
+			sessions := of.sources(ctx, &found.failed)
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}
@@ -124,36 +116,13 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 type searched struct {
 	app *App
 	query.Search
-	// several says that there are several stores.
-	several bool
+	of *subject
 	// progress is nil where it is not shown.
 	progress *progress
 	// n counts the hits, and sessions the sessions searched. failed joins the errors of sessions
 	// that could not be searched.
 	n, sessions int
 	failed      error
-}
-
-// sources yields the sessions of a home: those of several stores newest first, of one as they are read. Stores that
-// cannot be read are noted as failed.
-func (f *searched) sources(ctx context.Context, h *home.Home) iter.Seq2[query.Source, error] {
-	return func(yield func(query.Source, error) bool) {
-		if s := h.OnlyStore(); s != nil {
-			query.Sources(s, store.AnyOrder(ctx, s))(yield)
-			return
-		}
-		list, failed := sortedSessions(ctx, h)
-		f.several = true
-		if len(h.Stores()) == 0 && failed == nil {
-			failed = noStore()
-		}
-		f.failed = errors.Join(f.failed, failed)
-		for _, session := range list {
-			if !yield(query.Source{Store: session.Store.Opened(), SessionInfo: session.SessionInfo}, nil) {
-				return
-			}
-		}
-	}
 }
 
 // foundIn is a hit in a session.
@@ -240,7 +209,7 @@ func (f *searched) yieldJSON(ctx context.Context, p *printer, sessions iter.Seq2
 				headerJSON: headerOf(hit.Timeline, hit.Visit), Text: hit.Text, From: hit.From, To: hit.To,
 				Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool,
 			}
-			if f.several {
+			if len(f.of.home.Stores()) > 1 {
 				out.Store = hit.in.Store.Address()
 			}
 			if hit.Message >= 0 {
@@ -348,11 +317,17 @@ func (p *printer) markExcerpt(text string, from, to, behind int) string {
 	return printable.String(before) + p.paint.in(red, printable.String(match)) + printable.String(after)
 }
 
-// orderOf returns the error of a store before the pattern, as in git grep's order reversed; nil where
-// the first argument is no path.
-func orderOf(args []string) error {
-	if _, err := os.Stat(args[0]); err != nil || len(args) < 2 {
-		return nil
+// orderWords returns the words of grep with PATTERN first. A person may put it behind a store, where that cannot mean
+// anything else: the first word is a store, and the second is not.
+func (a *App) orderWords(ctx context.Context, args []string) []string {
+	if len(args) < 2 || !a.isStore(args[0]) || a.isStore(args[1]) || strings.Trim(args[0], ".") == "" {
+		return args
 	}
-	return usagef("grep: %.80q is a path, and the pattern comes first: hindcast grep PATTERN STORE [SESSION]", args[0])
+	if strings.HasPrefix(args[0], "http") && strings.Contains(args[0], "://") {
+		return args // a text, as likely as a server
+	}
+	if _, err := a.Kinds.Identify(ctx, args[0]); err != nil {
+		return args // a text that is the name of a file, too
+	}
+	return slices.Concat(args[1:2], args[:1], args[2:])
 }

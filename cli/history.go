@@ -19,7 +19,7 @@ func (a *App) historyCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	return &cobra.Command{
-		Use:   "history [STORE] [SESSION] PATH",
+		Use:   "history [STORE...] [SESSION] PATH",
 		Short: "list the snapshots at which a value changed",
 		Long: `History lists each snapshot at which the value at PATH changed, on every branch, in
 the order in which they were recorded. Each is compared with its parent. Values are
@@ -35,7 +35,7 @@ recorded. The exit code is 1 where no snapshot has the value.`,
 		Example: `  hindcast history trips.db trip-planner /cart/total
   hindcast history trips.db .messages[3].content
   hindcast history trips.db /messages/3 --json | jq '.[].name'`,
-		Args:              argsBetween(1, oneSession.countAll()+1),
+		Args:              a.argsCheck(oneOf),
 		ValidArgsFunction: a.completePath(0),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
 			// PATH begins as a file does, so it is parted from what names a store.

@@ -12,8 +12,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/query"
 	"hindcast/store"
-	"hindcast/store/home"
 	"hindcast/store/labels"
 )
 
@@ -25,7 +25,7 @@ func (a *App) labelCommand() *cobra.Command {
 	var note, remove string
 	var force bool
 	cmd := a.answeringCommand(aLabel, &cobra.Command{
-		Use:   "label [STORE] [SESSION] SNAPSHOT NAME | --remove NAME",
+		Use:   "label [STORE...] [SESSION] SNAPSHOT NAME | --remove NAME",
 		Short: "give a snapshot a name, which stands for it from then on",
 		Long: `Label gives a snapshot a name, and maybe a note. The name stands for the snapshot
 wherever a command takes SNAPSHOT, is shown by log, and goes along with export.
@@ -177,56 +177,35 @@ func labelNames(list []model.Label) string {
 
 // labelsCommand is `hindcast labels`.
 func (a *App) labelsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "labels [STORE] [SESSION]",
+	return a.readingCommand(oneOrAll, &cobra.Command{
+		Use:   "labels [STORE...] [SESSION]",
 		Short: "list the labels of snapshots",
 		Long: `Labels lists the labels of a session, or without SESSION those of all sessions of
-the store. A label whose snapshot is not there now, as after the undo of an import,
+the stores. A label whose snapshot is not there now, as after the undo of an import,
 is listed without one.`,
 		Example: `  hindcast labels trips.db
   hindcast labels trips.db trip-planner --json | jq -r '.[].label'`,
-		Args:              argsBetween(0, 2),
-		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
-			address, sessions, err := a.storeOf(ctx, args, len(args) == 2)
-			if err != nil {
-				return err
-			}
-			s, err := a.openStore(ctx, address)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if len(sessions) > 1 {
-				return usagef("labels: %d sessions, and one is listed", len(sessions))
-			}
-			if len(sessions) == 0 {
-				for info, err := range s.Sessions(ctx) {
-					if err != nil {
-						return err
-					}
-					sessions = append(sessions, info.ID)
-				}
-			} else if err := store.Find(ctx, s, sessions[0]); err != nil {
-				return noSessionIn(ctx, home.FromStore(s), address, sessions[0], err)
-			}
-			list := a.labelsOf(ctx, s, sessions)
-			if p.json {
-				return writeArray(p, list)
-			}
-			return p.writeLabels(list)
-		}),
-	}
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		var failed error
+		list := a.labelsOf(ctx, of.sources(ctx, &failed))
+		if p.json {
+			return errors.Join(writeArray(p, list), failed)
+		}
+		return errors.Join(p.writeLabels(list), failed)
+	})
 }
 
 // labelsOf yields the labels of some sessions. A timeline is read only where there are any.
-func (a *App) labelsOf(ctx context.Context, s store.Store, sessions []string) iter.Seq2[labelJSON, error] {
+func (a *App) labelsOf(ctx context.Context, sessions iter.Seq2[query.Source, error]) iter.Seq2[labelJSON, error] {
 	return func(yield func(labelJSON, error) bool) {
-		for _, session := range sessions {
-			list, err := a.Labels.Of(ctx, s, session)
+		for session, err := range sessions {
+			var list []model.Label
+			if err == nil {
+				list, err = a.Labels.Of(ctx, session.Store, session.ID)
+			}
 			var t *model.Timeline
 			if err == nil && len(list) > 0 {
-				t, err = readTimeline(ctx, s, session)
+				t, err = readTimeline(ctx, session.Store, session.ID)
 			}
 			if err != nil {
 				yield(labelJSON{}, err)

@@ -71,7 +71,7 @@ func (a *App) logCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	cmd := a.readingCommand(oneSession, &cobra.Command{
-		Use:   "log [STORE] [SESSION]",
+		Use:   "log [STORE...] [SESSION]",
 		Short: "draw the timeline of a session as a tree",
 		Long: `Log draws the timeline of a session as a tree. Time flows down; a branch stands
 below the snapshot where it left. Without SESSION it is the one that changed

@@ -22,7 +22,7 @@ import (
 func (a *App) messagesCommand() *cobra.Command {
 	var markdown bool
 	cmd := a.readingCommand(oneOrHead, &cobra.Command{
-		Use:   "messages [STORE] [SESSION] [SNAPSHOT]",
+		Use:   "messages [STORE...] [SESSION] [SNAPSHOT]",
 		Short: "print the conversation in a snapshot as a transcript",
 		Long: `Messages prints the conversation in a snapshot: who speaks, the texts, each tool
 call with its arguments and its result, and a line for media. Without SNAPSHOT it

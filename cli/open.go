@@ -22,13 +22,6 @@ import (
 	"hindcast/store/survey"
 )
 
-// opened is the store that an address leads to.
-type opened struct {
-	store.Identity
-	// inside is the directory that stands for it, "" where it was named itself.
-	inside string
-}
-
 // openStore opens the store at an address.
 func (a *App) openStore(ctx context.Context, address string) (store.Store, error) {
 	found, err := a.findStore(ctx, address)
@@ -40,10 +33,10 @@ func (a *App) openStore(ctx context.Context, address string) (store.Store, error
 
 // findStore finds the store at an address. A directory that is no store itself stands
 // for the only one below it.
-func (a *App) findStore(ctx context.Context, address string) (*opened, error) {
+func (a *App) findStore(ctx context.Context, address string) (*store.Identity, error) {
 	id, err := a.Kinds.Identify(ctx, address)
 	if err == nil {
-		return &opened{Identity: *id}, nil
+		return id, nil
 	}
 	if _, missing := os.Stat(address); errors.Is(missing, fs.ErrNotExist) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrUnrecognised)) {
 		if kind, _, ok := strings.Cut(address, ":"); ok && kindly().MatchString(kind) {
@@ -59,7 +52,7 @@ func (a *App) findStore(ctx context.Context, address string) (*opened, error) {
 	case unseen != nil:
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
 	case len(stores) == 1:
-		return &opened{stores[0].Identity, address}, nil
+		return &stores[0].Identity, nil
 	case len(stores) > 1:
 		return nil, &severalError{address, stores}
 	}
@@ -318,7 +311,7 @@ func (a *App) chooseStore(cmd *cobra.Command, args []string) (Shown, error) {
 // chooseSession shows the session that a plain word names, of any store.
 func (a *App) chooseSession(cmd *cobra.Command, word string) (Shown, error) {
 	ctx := cmd.Context()
-	h, _, _, err := a.homeOf(ctx, nil, false)
+	h, _, _, err := a.homeOf(ctx, words{}, nil)
 	if err != nil {
 		return Shown{}, err
 	}

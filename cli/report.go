@@ -23,7 +23,7 @@ func (a *App) reportCommand() *cobra.Command {
 	var to string
 	var how sharing
 	cmd := a.answeringCommand(oneSession, &cobra.Command{
-		Use:   "report [STORE] [SESSION]",
+		Use:   "report [STORE...] [SESSION]",
 		Short: "write a session as one page that opens in any browser",
 		Long: `Report writes a session as one page of HTML: the tree with its abandoned branches and
 why they were left, and for each snapshot its header, what changed since the one

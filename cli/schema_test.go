@@ -164,6 +164,7 @@ var unmet = []string{
 	"stats snapshots[].unread",
 	"survey faults[].next",
 	"survey faults[].sdk",
+	"survey faults[].store",
 }
 
 // Real output of every command is as the schemas say, and what they say is met.
@@ -360,6 +361,9 @@ func (a *answers) moves(t *testing.T) {
 		{"receipt", []string{"restore", files, "basic", "#0", "--yes", "--anyway"}},
 		{"journal", []string{"journal", files}},
 		{"doctor", []string{"doctor", files}},
+		{"doctor", []string{"doctor", files, store}},
+		{"diverge", []string{"diverge", files, store, "basic", "trip-planner"}},
+		{"sessions", []string{"sessions", files, store}},
 		{"survey", []string{"doctor", dir}},
 		{"survey", []string{"doctor", damaged}},
 	} {

@@ -18,8 +18,8 @@ import (
 // sessionsCommand is `hindcast sessions`.
 func (a *App) sessionsCommand() *cobra.Command {
 	return a.readingCommand(allStores, &cobra.Command{
-		Use:   "sessions [STORE]",
-		Short: "list the sessions of all stores or of one, the last changed first",
+		Use:   "sessions [STORE...]",
+		Short: "list the sessions of all stores or of some, the last changed first",
 	}, func(ctx context.Context, p *printer, of *subject) error {
 		list, failed := sortedSessions(ctx, of.home)
 		if failed == nil && len(of.home.Stores()) == 0 {

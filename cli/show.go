@@ -26,7 +26,7 @@ func (a *App) showCommand() *cobra.Command {
 	var raw, part bool
 	var at string
 	cmd := a.readingCommand(oneOf, &cobra.Command{
-		Use:   "show [STORE] [SESSION] SNAPSHOT",
+		Use:   "show [STORE...] [SESSION] SNAPSHOT",
 		Short: "print the header and the state of a snapshot",
 		Long: `Show prints the header and the state of a snapshot, and what else the store knows
 about it. With --json it is the header with these facts as "facts" and the state

@@ -57,8 +57,13 @@ func (a *App) surveyFolder(ctx context.Context, p *printer, dir string) error {
 	case 0:
 		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
 	case 1:
+		var s store.Store
+		if s, failed = only.Open(ctx); failed != nil {
+			break
+		}
+		defer s.Close()
 		var seen examined
-		if seen, failed = a.examineStore(ctx, &only, "", only.At); failed == nil {
+		if seen, failed = a.examineStore(ctx, &only, s, "", only.At); failed == nil {
 			list, release = seen.list, seen.release
 			all.Faults = faultsOf(list, release)
 		}

@@ -29,7 +29,7 @@ func (a *App) exportCommand() *cobra.Command {
 	var whole bool
 	var how sharing
 	cmd := &cobra.Command{
-		Use:   "export [STORE] [SESSION]...",
+		Use:   "export [STORE...] [SESSION]...",
 		Short: "write sessions as portable JSON lines",
 		Long: `Export writes sessions whole, orphaned snapshots included, as portable JSON
 lines: one object for each snapshot. hindcast import reads them back, and every
@@ -48,20 +48,13 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 			if p.json && to == "" {
 				return usagef("export: the rows are JSON lines, which is not one document: with --json, name a file with -o")
 			}
-			address, sessions, err := a.storeOf(ctx, args, false)
+			s, sessions, h, err := a.findSessions(ctx, args)
 			if err != nil {
 				return err
 			}
-			s, err := a.openStore(ctx, address)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
+			defer h.Close()
 			done := tally{Store: to}
 			what, err := a.shareRows(ctx, s, sessions, &how)
-			if len(sessions) == 1 {
-				err = noSessionIn(ctx, home.FromStore(s), address, sessions[0], err)
-			}
 			if err != nil {
 				return err
 			}
@@ -80,9 +73,6 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 			} else {
 				err = writeRows(to, rows, encode)
 			}
-			if len(sessions) == 1 {
-				err = noSessionIn(ctx, home.FromStore(s), address, sessions[0], err)
-			}
 			if err != nil {
 				return err
 			}
@@ -99,6 +89,39 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 	cmd.Flags().BoolVar(&whole, "whole", false, "write each state whole, for other programs")
 	how.addFlags(cmd)
 	return cmd
+}
+
+// findSessions returns the store of the sessions that words name, which are of one store; without a session the only
+// store. The caller closes the home.
+func (a *App) findSessions(ctx context.Context, args []string) (s store.Store, sessions []string, h *home.Home, err error) {
+	h, address, rest, err := a.homeOf(ctx, words{session: true, most: len(args)}, args)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if len(rest) == 0 {
+		s, err = onlyStore(ctx, h, address)
+		return s, nil, h, err
+	}
+	for _, word := range rest {
+		session, err := a.sessionOf(ctx, h, address, word)
+		if err != nil {
+			return nil, nil, h, err
+		}
+		of, err := session.Store.Open(ctx)
+		if err != nil {
+			return nil, nil, h, err
+		}
+		if s != nil && of != s {
+			return nil, nil, h, usagef("export: %.80q is in %s, and %.80q in %s; the sessions of an export are of one store", sessions[0], s.Address(), session.ID, of.Address())
+		}
+		s, sessions = of, append(sessions, session.ID)
+	}
+	return s, sessions, h, nil
 }
 
 // writeRows writes rows to a file that is not there yet.

@@ -43,7 +43,7 @@ func (a *App) writingCommand(w func() words, c *cobra.Command, run func(ctx cont
 	var agreed consent
 	agreed.addFlags(c)
 	a.fillWords(w(), c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return w().argsCheck()(cmd, args) }
+	c.Args = func(cmd *cobra.Command, args []string) error { return a.argsCheck(w())(cmd, args) }
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := agreed.checkFlags(); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (a *App) changingCommand(w words, c *cobra.Command, change *model.Change) *
 // restoreCommand is `hindcast restore`.
 func (a *App) restoreCommand() *cobra.Command {
 	return a.changingCommand(oneOf, &cobra.Command{
-		Use:   "restore [STORE] [SESSION] SNAPSHOT",
+		Use:   "restore [STORE...] [SESSION] SNAPSHOT",
 		Short: "make a snapshot the head of its session again",
 		Long: `Restore makes a snapshot the head of its session again, so that the framework
 resumes from there. What came after it leaves the active path and stays in the
@@ -90,7 +90,7 @@ that, --anyway does.`,
 func (a *App) forkCommand() *cobra.Command {
 	c := model.Change{Op: model.OpFork}
 	cmd := a.changingCommand(oneOf, &cobra.Command{
-		Use:   "fork [STORE] [SESSION] SNAPSHOT [--as ID]",
+		Use:   "fork [STORE...] [SESSION] SNAPSHOT [--as ID]",
 		Short: "start a new session from a snapshot; the original is untouched",
 		Long: `Fork starts a new session that ends with a snapshot. The original is untouched, and
 hindcast undo takes the fork away.
@@ -133,7 +133,7 @@ since.`,
 // repairCommand is `hindcast repair`.
 func (a *App) repairCommand() *cobra.Command {
 	return a.changingCommand(oneSession, &cobra.Command{
-		Use:   "repair [STORE] [SESSION]",
+		Use:   "repair [STORE...] [SESSION]",
 		Short: "mend what keeps the framework from starting a session",
 		Long: `Repair mends what keeps the framework from starting a session, or a model from
 taking its messages, as hindcast doctor lists it. Whatever it replaces or takes away
@@ -149,7 +149,7 @@ what was mended.`,
 func (a *App) purgeCommand() *cobra.Command {
 	c := model.Change{Op: model.OpPurge, Scope: model.PurgeRedacted}
 	cmd := a.changingCommand(oneSession, &cobra.Command{
-		Use:   "purge [STORE] [SESSION]",
+		Use:   "purge [STORE...] [SESSION]",
 		Short: "forget for good what was set aside of a session and was redacted since",
 		Long: `Purge forgets texts that the framework had redacted on purpose and that live on
 in what Hindcast set aside beside the store. With --all it forgets all that was
@@ -172,7 +172,7 @@ forgotten cannot be restored or undone any more, so it asks once more: --yes
 func (a *App) runCommand() *cobra.Command {
 	c := model.Change{Op: model.OpRun}
 	cmd := a.changingCommand(oneOf, &cobra.Command{
-		Use:   "run [STORE] [SESSION] SNAPSHOT --input TEXT",
+		Use:   "run [STORE...] [SESSION] SNAPSHOT --input TEXT",
 		Short: "let a process that is running go on from a snapshot",
 		Long: `Run sends a text to a process that is running, as the next input after a snapshot.
 Its models and tools run, so it asks once more: --yes --anyway answers both

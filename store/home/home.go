@@ -56,10 +56,15 @@ func FromStore(s store.Store) *Home {
 // FromFound returns the home of stores that were found already.
 func FromFound(found []store.Found) *Home {
 	h := &Home{looked: true}
-	for _, f := range found {
-		h.stores = append(h.stores, &Store{Found: f})
-	}
+	h.AddStores(found)
 	return h
+}
+
+// AddStores adds stores that were found already, without those below a store of the home.
+func (h *Home) AddStores(found []store.Found) {
+	for _, f := range found {
+		h.addStore(f, nil)
+	}
 }
 
 // Store is a store of a home. Its methods are safe for concurrent use.

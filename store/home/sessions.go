@@ -203,9 +203,9 @@ func (h *Home) LatestSession(ctx context.Context) (latest Session, err error) {
 const leastPrefix = 4
 
 // FindSession returns the sessions with an id. If there are none, it returns those whose id begins with the name,
-// which then has at least 4 bytes.
+// which then has at least 4 bytes. Several are returned with all that their stores list of them.
 func (h *Home) FindSession(ctx context.Context, name string) ([]Session, error) {
-	var exact, begin []Session
+	var exact, listed, begin []Session
 	for s, err := range h.FindStores(ctx) {
 		if err != nil {
 			return nil, err
@@ -221,13 +221,23 @@ func (h *Home) FindSession(ctx context.Context, name string) ([]Session, error) 
 			return nil, ctx.Err()
 		}
 	}
-	if len(exact) > 0 || len(name) < leastPrefix {
+	if len(exact) == 1 || len(exact) == 0 && len(name) < leastPrefix {
 		return exact, nil
 	}
 	for session, err := range h.Sessions(ctx) {
-		if err == nil && session.Err == nil && strings.HasPrefix(session.ID, name) {
+		switch {
+		case err != nil || session.Err != nil || !strings.HasPrefix(session.ID, name):
+		case session.ID == name:
+			listed = append(listed, session)
+		default:
 			begin = append(begin, session)
 		}
 	}
-	return begin, ctx.Err()
+	switch {
+	case len(exact) == 0:
+		return begin, ctx.Err()
+	case len(listed) < len(exact): // a store finds what it does not list
+		return exact, ctx.Err()
+	}
+	return listed, ctx.Err()
 }
