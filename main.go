@@ -27,6 +27,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/prices"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/store/kinds"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/kinds/mapped"
@@ -92,6 +93,7 @@ func app() *cli.App {
 		Live:        live,
 		Sample:      showSample,
 		Around:      around(),
+		Added:       addedStores(),
 		Installed:   inProject,
 		Screen:      screen,
 		In:          os.Stdin,
@@ -200,6 +202,14 @@ func around() store.Surroundings {
 		home = "" // not known
 	}
 	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: ".", Env: os.Getenv}
+}
+
+// addedStores returns the file of the stores that the user added, beside the user's own keys.
+func addedStores() (list home.Added) {
+	if keys := keymap.Path(os.Getenv); keys != "" {
+		list = home.Added{File: filepath.Join(filepath.Dir(keys), "stores"), Home: around().Home}
+	}
+	return list
 }
 
 // inProject finds the version of an SDK in the project around a store; the folders of the user and of the

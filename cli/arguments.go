@@ -26,7 +26,8 @@ import (
 // STORE is the first word where that is a path that exists or begins with /, ./ or
 // ../, a URL, KIND:ADDRESS or - for the standard input, or where there are as many words as can be; and each word
 // behind it that is an address or a path, and no session of the stores before it. Else it is the store of
-// HINDCAST_STORE, else all stores: those in the usual places and below the current directory.
+// HINDCAST_STORE, else all stores: those in the usual places, those that the user added, and those below the current
+// directory.
 //
 // SESSION is the next word where that is a session of these stores, by its id or the beginning of it, or where more
 // words follow than snapshots can be. Else it is the session that changed last.
@@ -417,9 +418,10 @@ func sessionLines(list []home.Session) (text string) {
 	return text
 }
 
-// everything returns the home of all stores: those in the usual places, and below the current directory.
+// everything returns the home of all stores: those in the usual places, those that the user added, and those below
+// the current directory.
 func (a *App) everything() *home.Home {
-	places := home.Places{Around: a.Around}
+	places := home.Places{Around: a.Around, Added: a.Added}
 	if a.Around.Work != "" {
 		places.Below = []string{a.Around.Work}
 	}

@@ -52,6 +52,8 @@ type App struct {
 	// ctx ends. The error is a model.ConflictError when the session was put
 	// back meanwhile.
 	Live func(ctx context.Context, s store.Store, how Live) (Lived, error)
+	// Added are the stores that the user added by hindcast home add.
+	Added home.Added
 	// Around is where the usual places of the kinds are, in which stores are
 	// looked for when none is named.
 	Around store.Surroundings
@@ -247,7 +249,7 @@ lists them.`,
 		{"Look", []*cobra.Command{a.sessionsCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.historyCommand(), a.blameCommand(), a.findCommand(), a.bisectCommand(), a.grepCommand(), a.divergeCommand(), a.statsCommand(), a.messagesCommand(), a.checkpointCommand(), a.labelCommand(), a.labelsCommand(), a.doctorCommand()}},
 		{"Go back", []*cobra.Command{a.restoreCommand(), a.forkCommand(), a.editCommand(), a.runCommand(), a.undoCommand(), a.redoCommand(), a.journalCommand(), a.repairCommand(), a.purgeCommand()}},
 		{"Move", []*cobra.Command{a.exportCommand(), a.reportCommand(), a.importCommand(), a.convertCommand()}},
-		{"Other", []*cobra.Command{a.demoCommand(), a.schemaCommand(), a.versionCommand()}},
+		{"Other", []*cobra.Command{a.homeCommand(), a.demoCommand(), a.schemaCommand(), a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {

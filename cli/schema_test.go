@@ -19,6 +19,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/home"
 	"hindcast/store/kinds"
 	"hindcast/store/kinds/mapped"
 	"hindcast/store/native/sqlite"
@@ -298,6 +299,7 @@ func (a *answers) moves(t *testing.T) {
 	c := start(t, sample.Rows())
 	c.Create = func(ctx context.Context, path string) (store.Store, error) { return sqlite.Create(ctx, path) }
 	c.Kinds = realKinds()
+	c.Added = home.Added{File: filepath.Join(dir, "stores")}
 	c.DecodeMapped = func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(int)) (iter.Seq2[store.Row, error], error) {
 		m, err := mapped.ParseMap(words)
 		return mapped.Read(ctx, mapped.From(in, paths...), m, skipped), err
@@ -366,6 +368,10 @@ func (a *answers) moves(t *testing.T) {
 		{"sessions", []string{"sessions", files, store}},
 		{"survey", []string{"doctor", dir}},
 		{"survey", []string{"doctor", damaged}},
+		{"added", []string{"home", "add", store}},
+		{"added", []string{"home", "add", "postgres://me@127.0.0.1:1/agents"}},
+		{"home", []string{"home"}},
+		{"added", []string{"home", "remove", store}},
 	} {
 		code, out, err := c.run(t, append(test.args, "--json")...)
 		if code != 0 && code != 3 {

@@ -9,12 +9,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"hindcast/model/printable"
 	"hindcast/store"
 	"hindcast/store/survey"
 )
@@ -27,8 +29,8 @@ type Places struct {
 	Below []string
 	// Folder is a folder that a person named: the store there, or else the stores below it.
 	Folder string
-	// Added are addresses of stores that a person added.
-	Added []string
+	// Added are the stores that a person added.
+	Added Added
 }
 
 // Home holds the stores of a machine. Make it with [New], [FromStore] or [FromFound]. Its methods are safe for
@@ -85,6 +87,9 @@ type Store struct {
 	listed         []Session
 	whole, changed bool
 }
+
+// isServer reports whether the store is reached by the network.
+func (s *Store) isServer() bool { return strings.Contains(s.At, "://") }
 
 // Opened returns the store if it is open, else nil.
 func (s *Store) Opened() store.Store {
@@ -192,11 +197,6 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 				stop()
 			}
 		}
-		for _, address := range h.places.Added {
-			if ctx.Err() == nil {
-				take(h.identifyAddress(ctx, address))
-			}
-		}
 		told := map[string]bool{}
 		h.kinds.LookAloud(ctx, h.places.Around, func(found []store.Found) {
 			for _, f := range found {
@@ -206,6 +206,15 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 				}
 			}
 		})
+		added, err := h.places.Added.Addresses()
+		if err != nil && more {
+			more = yield(nil, err)
+		}
+		for _, address := range added {
+			if ctx.Err() == nil && more {
+				take(h.identifyAddress(ctx, address))
+			}
+		}
 		below := h.places.Below
 		if dir := h.places.Folder; dir != "" {
 			if id, err := h.kinds.Identify(ctx, dir); err == nil {
@@ -273,12 +282,25 @@ func (h *Home) Forget() {
 
 // identifyAddress finds the kind of an address that a person added.
 func (h *Home) identifyAddress(ctx context.Context, address string) (store.Found, error) {
-	id, err := h.kinds.Identify(ctx, address)
+	_, id, err := CheckAddress(ctx, h.kinds, address)
 	if err != nil {
-		id = &store.Identity{At: address, Why: "a person added it"}
+		id = &store.Identity{At: printable.Addresses(address)}
 	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("open %q: %w", id.At, fs.ErrNotExist)
+	case errors.Is(err, ErrCredentials):
+		err = fmt.Errorf("open %q: %w", id.At, err)
+	}
+	id.Why = addedByPerson
 	return store.Found{Identity: *id, Sessions: store.Uncounted}, err
 }
+
+// addedByPerson is the Why of a store that a person added.
+const addedByPerson = "a person added it"
+
+// IsAdded reports whether a person added the store.
+func (s *Store) IsAdded() bool { return s.Why == addedByPerson }
 
 // addStore adds a store and drops those below it. It returns nil if a known store contains it.
 func (h *Home) addStore(found store.Found, err error) *Store {

@@ -338,8 +338,9 @@ func TestHome_Look(t *testing.T) {
 		{"a folder that is a store", home.Places{Folder: at("outer.box")}, "usual/a.box outer.box", 0},
 		{"a folder of stores", home.Places{Folder: at("work")}, "usual/a.box outer.box work/b.box work/deep/c.box", 0},
 		{"a folder that is not there", home.Places{Below: []string{at("nowhere")}}, "usual/a.box outer.box", 1},
-		{"added", home.Places{Added: []string{at("work/b.box"), at("usual/a.box")}}, "work/b.box usual/a.box outer.box", 0},
-		{"added and gone", home.Places{Added: []string{at("gone.bax")}}, "gone.bax usual/a.box outer.box", 0},
+		{"added", home.Places{Added: addedTo(t, "# ours", at("work/b.box"), at("usual/a.box"))}, "usual/a.box outer.box work/b.box", 0},
+		{"added and gone", home.Places{Added: addedTo(t, at("gone.bax"))}, "usual/a.box outer.box gone.bax", 0},
+		{"added, in a file that cannot be read", home.Places{Added: home.Added{File: dir}}, "usual/a.box outer.box", 1},
 	} {
 		h := home.New(kinds, c.places)
 		errs := 0
@@ -362,13 +363,24 @@ func TestHome_Look(t *testing.T) {
 	}
 }
 
+// addedTo returns a file of stores that a person added, with these lines.
+func addedTo(t *testing.T, lines ...string) home.Added {
+	a := home.Added{File: filepath.Join(t.TempDir(), "stores")}
+	for _, line := range lines {
+		if _, err := a.AddAddress(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
 // What is found after a part of it takes the place of that part, and looking twice finds nothing new.
 func TestHome_looksOnce(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "outer.box/inner.box"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := home.New(store.Kinds{box(filepath.Join(dir, "outer.box"))}, home.Places{Added: []string{filepath.Join(dir, "outer.box/inner.box")}})
+	h := home.New(store.Kinds{box(filepath.Join(dir, "outer.box"))}, home.Places{Added: addedTo(t, filepath.Join(dir, "outer.box/inner.box"))})
 	listOf(h.Sessions(t.Context()))
 	if got, errs := listOf(h.Sessions(t.Context())); len(got) != 1 || strings.Contains(got[0], "inner.box") || errs != nil {
 		t.Errorf("%q, %v", got, errs)
@@ -429,4 +441,30 @@ func TestStore_Opened(t *testing.T) {
 	if err := <-failed; !errors.Is(err, context.Canceled) || !late.closed.Load() {
 		t.Errorf("%v, closed: %v", err, late.closed.Load())
 	}
+}
+
+// Servers that do not answer keep no place that another store could be read in.
+func TestHome_listsOthersWhileServersDoNotAnswer(t *testing.T) {
+	down := store.Kind{Name: "down", Schemes: []string{"down"}, Open: func(ctx context.Context, _ string) (store.Store, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, fmt.Sprintf("down://host/%d", i))
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a.box"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	h := home.New(store.Kinds{down, box()}, home.Places{Below: []string{dir}, Added: addedTo(t, lines...)})
+	for session, err := range h.Sessions(ctx) {
+		if err != nil || session.Err != nil {
+			t.Fatal(err, session.Err)
+		}
+		return // the one of the box, which was found last
+	}
+	t.Error("nothing is listed")
 }

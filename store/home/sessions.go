@@ -36,7 +36,8 @@ func NewestFirst(a, b *Session) int {
 	return cmp.Or(store.NewestFirst(a.SessionInfo, b.SessionInfo), strings.Compare(a.Store.At, b.Store.At))
 }
 
-// atOnce bounds the stores that are read at the same time.
+// atOnce bounds the stores that are read at the same time. A server that a person added is not counted: while it
+// does not answer, others are read.
 const atOnce = 4
 
 // Sessions looks for stores and yields the sessions of all, as they are read. An error is that of [Home.FindStores].
@@ -85,8 +86,10 @@ func (h *Home) readStores(ctx context.Context, list lister) <-chan result {
 					continue
 				}
 				reading.Go(func() {
-					free <- struct{}{}
-					defer func() { <-free }()
+					if !s.isServer() {
+						free <- struct{}{}
+						defer func() { <-free }()
+					}
 					guard(func() {
 						for session := range list(s, ctx) {
 							results <- result{Session: session}
