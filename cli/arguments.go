@@ -86,8 +86,11 @@ type subject struct {
 	store            store.Store
 	in               *home.Store // the element of home that is store, nil without a session
 	address, session string
+	given            string            // the word for the stores, "" where none was given
 	info             model.SessionInfo // of session, as far as it is known
 	snapshots        []string
+	// unmet says that the first of snapshots may have been meant for a session.
+	unmet bool
 }
 
 // allWords returns the words whole.
@@ -115,6 +118,9 @@ func (o *subject) readTimeline(ctx context.Context) (*model.Timeline, error) {
 func (o *subject) resolveVisit(ctx context.Context, spec string) (t *model.Timeline, n model.Node, err error) {
 	if t, err = o.readTimeline(ctx); err == nil {
 		n, err = findVisit(t, spec)
+	}
+	if errors.Is(err, model.ErrNoSnapshot) && o.unmet {
+		_, err = o.app.pickSession(ctx, o.home, o.given, spec, nil)
 	}
 	return t, n, err
 }
@@ -170,7 +176,7 @@ func shownAddress(address string, s store.Store) string {
 // noSessionIn returns an error, if it is that a store has no session of a name, as one that says so and which name
 // is like it.
 func noSessionIn(ctx context.Context, h *home.Home, address, session string, err error) error {
-	if !errors.Is(err, model.ErrNoSession) {
+	if !errors.Is(err, model.ErrNoSession) || errors.As(err, new(*wrongError)) {
 		return err
 	}
 	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shownHome(address, h)), err}
@@ -241,7 +247,7 @@ func nearestName(word string, names []string) (near string) {
 		if strings.HasPrefix(name, word) {
 			return name
 		}
-		if far := editDistance(word, name, least); far < least {
+		if far := editDistance(word, name, least); far < min(least, len(word)) {
 			near, least = name, far
 		}
 	}
@@ -328,13 +334,21 @@ func onlyStore(ctx context.Context, h *home.Home, address string) (store.Store, 
 func (o *subject) findSession(ctx context.Context, rest []string, w words) error {
 	o.snapshots = rest
 	if len(rest) > 0 {
-		session, err := o.app.sessionOf(ctx, o.home, o.address, rest[0])
-		if err == nil || len(rest) > w.most || !errors.Is(err, model.ErrNoSession) {
+		found, err := o.home.FindSession(ctx, rest[0])
+		if err != nil || len(found) > 0 || len(rest) > w.most {
 			o.snapshots = rest[1:]
+			var session home.Session
+			if err == nil {
+				session, err = o.app.pickSession(ctx, o.home, o.address, rest[0], found)
+			}
 			return o.meet(ctx, session, err)
 		}
+		o.unmet = w.least == 0 && !isVisitName(rest[0])
 	}
 	session, err := latestOf(ctx, o.home)
+	if o.unmet && errors.Is(err, errNoStore) {
+		_, err = o.app.pickSession(ctx, o.home, o.address, rest[0], nil)
+	}
 	return o.meet(ctx, session, err)
 }
 
@@ -346,6 +360,7 @@ func (o *subject) meet(ctx context.Context, session home.Session, err error) err
 	o.session, o.info = session.ID, session.SessionInfo
 	o.in = session.Store
 	o.store, err = o.in.Open(ctx)
+	o.given = o.address
 	o.address = o.nameStore(session.Store)
 	return err
 }
@@ -387,11 +402,21 @@ func (o *subject) nameStore(s *home.Store) string {
 // lists those that have it where several have.
 func (a *App) sessionOf(ctx context.Context, h *home.Home, address, word string) (home.Session, error) {
 	found, err := h.FindSession(ctx, word)
-	switch {
-	case err != nil:
+	if err != nil {
 		return home.Session{}, err
-	case len(found) == 0 && address == "" && strings.ContainsAny(word, `./\\:~`):
-		return home.Session{}, &wrongError{"no such file: " + word, model.ErrNoSession}
+	}
+	return a.pickSession(ctx, h, address, word, found)
+}
+
+// pickSession returns the only one of the sessions that were found by a word. The error is as that of sessionOf.
+func (a *App) pickSession(ctx context.Context, h *home.Home, address, word string, found []home.Session) (home.Session, error) {
+	switch {
+	case len(found) == 0 && address == "":
+		err := a.noPath(word)
+		if err == nil {
+			err = noSessionIn(ctx, h, address, word, model.ErrNoSession)
+		}
+		return home.Session{}, err
 	case len(found) == 0:
 		return home.Session{}, noSessionIn(ctx, h, address, word, model.ErrNoSession)
 	case len(found) > 1:

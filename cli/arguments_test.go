@@ -60,6 +60,11 @@ func TestArguments(t *testing.T) {
 		{"undo --dry-run", "b.mem", "", 1, "nothing to undo"},
 		{"show a.mem 3", "broken.mem", "a.mem", 0, "#3, turn 2"}, // a path that is there goes before
 		{"log trip-planer", "b.mem", "", 1, `no session "trip-planer" in b.mem; did you mean "trip-planner"?`},
+		{"messages trip-planer", "b.mem", "", 1, `no session "trip-planer" in b.mem; did you mean "trip-planner"?`},
+		{"log trip-planner 99", "b.mem", "", 1, `snapshot "99"`},
+		{"log foo:bar", "", "a.mem", 2, `no such file: foo:bar, and no kind of store is called "foo"`},
+		{"log men:bar", "", "a.mem", 2, `called "men"; did you mean "mem"?`},
+		{"convert a.mem packing-list --to fo:bar --as x", "", "a.mem", 2, "no kind of store is called \"fo\"\n"},
 		{"show zzzz", "b.mem", "", 1, `snapshot "zzzz"`},
 		{"show trip-planner", "b.mem", "", 2, `SNAPSHOT is missing: "trip-planner" is a session of b.mem`},
 		{"labels", "", "one/a.mem two/b.mem", 0, "no labels"},

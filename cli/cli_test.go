@@ -130,7 +130,7 @@ func TestRun_exitCodes(t *testing.T) {
 		{"blame mem: trip-planner #8 cart", 2, "\"cart\" is no path"},
 		{"blame mem: trip-planner .cart-total", 2, "\n    .cart-total\n         ^\n"},
 		{"blame mem: trip-planner #8 /cart/sum", 1, "there is nothing at \"/cart/sum\" in #8\n"},
-		{"blame mem: nobody /cart", 1, "\"nobody\": no such snapshot"},
+		{"blame mem: nobody /cart", 1, "no session \"nobody\" in mem:"},
 		{"blame mem: nobody head /cart", 1, "no session \"nobody\" in mem:"},
 		{"blame mem: trip-planner 99", 1, "no such snapshot"},
 		{"history mem: nobody /cart", 1, "no session \"nobody\" in mem:"},

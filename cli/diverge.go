@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/query"
+	"hindcast/store/home"
 )
 
 // divergeCommand is `hindcast diverge`.
@@ -162,14 +163,16 @@ func (o *subject) sessionIn(ctx context.Context, word string) (of *subject, spec
 		if isVisitName(word[:end]) {
 			break
 		}
-		session, err := o.app.sessionOf(ctx, o.home, o.address, word[:end])
-		switch {
-		case errors.Is(err, model.ErrNoSession):
+		found, err := o.home.FindSession(ctx, word[:end])
+		if err == nil && len(found) == 0 {
 			continue
-		case err == nil && end < len(word):
+		}
+		var session home.Session
+		if err == nil {
+			session, err = o.app.pickSession(ctx, o.home, o.address, word[:end], found)
+		}
+		if spec = "head"; end < len(word) {
 			spec = word[end+1:]
-		default:
-			spec = "head"
 		}
 		of = &subject{app: o.app, home: o.home, address: o.address}
 		return of, spec, of.meet(ctx, session, err)

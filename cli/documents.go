@@ -73,9 +73,9 @@ type loggedJSON struct {
 
 // headersJSON yields the snapshots in drawn order, from a row on. The first has how many records of
 // the session are unread.
-func headersJSON(t *model.Timeline, from, unread int) iter.Seq2[loggedJSON, error] {
+func headersJSON(t *model.Timeline, rows rowSpan, unread int) iter.Seq2[loggedJSON, error] {
 	return func(yield func(loggedJSON, error) bool) {
-		for row := from; row < t.Rows(); row++ {
+		for row := rows.from; row < rows.to; row++ {
 			r := t.Row(row)
 			if r.Kind != model.RowNode {
 				continue

@@ -25,8 +25,8 @@ import (
 func (a *App) grepCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
-	var fixed, ignore, sensitive bool
-	var search query.Search
+	var fixed, ignore, sensitive, counted bool
+	var found searched
 	cmd := &cobra.Command{
 		Use:   "grep PATTERN [STORE...] [SESSION]",
 		Short: "search the text of all snapshots of all sessions",
@@ -49,6 +49,8 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
   hindcast grep -F '60.50' trips.db trip-planner --role assistant
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
   hindcast grep 'no room left' trips.db --all
+  hindcast grep webhook --sessions-with-matches
+  hindcast grep webhook --max 20
   hindcast grep refund trips.db --tool book_hotel --json | jq '.[].text'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -63,8 +65,13 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			return a.completeSnapshot(0)(cmd, args[1:], word)
 		},
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
-			if ignore && sensitive {
+			switch {
+			case ignore && sensitive:
 				return usagef("--ignore-case and --case-sensitive: give one of them")
+			case counted && found.onlyFirst:
+				return usagef("--count and --sessions-with-matches: give one of them")
+			case found.most < 0:
+				return usagef("grep: --max %d: less than nothing", found.most)
 			}
 			letters := query.SmartCase
 			switch {
@@ -74,10 +81,10 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				letters = query.MatchCase
 			}
 			args = a.orderWords(ctx, args)
-			search.Pattern = query.Literal(args[0], letters)
+			found.Pattern = query.Literal(args[0], letters)
 			if !fixed {
 				var err error
-				if search.Pattern, err = query.Regexp(args[0], letters); err != nil {
+				if found.Pattern, err = query.Regexp(args[0], letters); err != nil {
 					return &usageError{fmt.Errorf("grep: %w; -F takes it as a text", err)}
 				}
 			}
@@ -86,15 +93,21 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				return err
 			}
 			defer of.home.Close()
-			found := &searched{app: a, Search: search, of: of}
+			found.app, found.of = a, of
 			sessions := of.sources(ctx, &found.failed)
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}
-			if p.json {
-				err = writeArray(p, found.yieldJSON(ctx, p, sessions))
-			} else {
-				err = p.writeGrep(found.yieldHits(ctx, p, sessions))
+			hits := found.yieldHits(ctx, p, sessions)
+			switch bySession := found.onlyFirst || counted; {
+			case bySession && p.json:
+				err = writeArray(p, mapElements(countHits(hits), found.sessionJSON))
+			case bySession:
+				err = p.writeSessionCounts(countHits(hits), counted)
+			case p.json:
+				err = writeArray(p, mapElements(hits, found.hitJSON))
+			default:
+				err = p.writeGrep(hits)
 			}
 			if err == nil && found.n == 0 {
 				err = fmt.Errorf("grep: nothing fits %.80q in %s", args[0], model.Count(found.sessions, "session"))
@@ -105,10 +118,13 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 	cmd.Flags().BoolVarP(&fixed, "fixed-strings", "F", false, "take PATTERN as a text")
 	cmd.Flags().BoolVarP(&ignore, "ignore-case", "i", false, "letters of either case are the same")
 	cmd.Flags().BoolVarP(&sensitive, "case-sensitive", "s", false, "a letter is only itself")
-	cmd.Flags().StringVar(&search.Role, "role", "", "only texts of messages of a `ROLE`, in the framework's word")
-	cmd.Flags().StringVar(&search.Tool, "tool", "", "only texts of the calls and results of the tool of a `NAME`")
-	cmd.Flags().BoolVar(&search.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
-	cmd.Flags().BoolVar(&search.All, "all", false, "print a text again wherever it comes back")
+	cmd.Flags().StringVar(&found.Role, "role", "", "only texts of messages of a `ROLE`, in the framework's word")
+	cmd.Flags().StringVar(&found.Tool, "tool", "", "only texts of the calls and results of the tool of a `NAME`")
+	cmd.Flags().BoolVar(&found.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
+	cmd.Flags().BoolVar(&found.All, "all", false, "print a text again wherever it comes back")
+	cmd.Flags().IntVarP(&found.most, "max", "m", 0, "stop after `N` texts in all; 0 for no end")
+	cmd.Flags().BoolVarP(&counted, "count", "c", false, "print a line for each session, with the number of texts found in it")
+	cmd.Flags().BoolVarP(&found.onlyFirst, "sessions-with-matches", "l", false, "print a line for each session in which something is found")
 	return cmd
 }
 
@@ -117,6 +133,9 @@ type searched struct {
 	app *App
 	query.Search
 	of *subject
+	// most bounds the hits, 0 for no bound. onlyFirst ends the search of a session at its first hit.
+	most      int
+	onlyFirst bool
 	// progress is nil where it is not shown.
 	progress *progress
 	// n counts the hits, and sessions the sessions searched. failed joins the errors of sessions
@@ -161,8 +180,11 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 				if f.progress != nil {
 					f.progress.clearLine()
 				}
-				if !yield(foundIn{t, info.Source, hit}, nil) {
+				if !yield(foundIn{t, info.Source, hit}, nil) || f.n == f.most {
 					return
+				}
+				if f.onlyFirst {
+					break
 				}
 			}
 			if f.progress != nil {
@@ -198,31 +220,94 @@ type grepJSON struct {
 	Active  string `json:"active,omitempty"`
 }
 
-func (f *searched) yieldJSON(ctx context.Context, p *printer, sessions iter.Seq2[query.Source, error]) iter.Seq2[grepJSON, error] {
-	return func(yield func(grepJSON, error) bool) {
-		for hit, err := range f.yieldHits(ctx, p, sessions) {
+// hitJSON returns the document of a hit.
+func (f *searched) hitJSON(hit foundIn) grepJSON {
+	out := grepJSON{
+		headerJSON: headerOf(hit.Timeline, hit.Visit), Text: hit.Text, From: hit.From, To: hit.To,
+		Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool,
+	}
+	if len(f.of.home.Stores()) > 1 {
+		out.Store = hit.in.Store.Address()
+	}
+	if hit.Message >= 0 {
+		out.Message = &hit.Hit.Message
+	}
+	if hit.Active != model.NoNode {
+		out.Active = hit.Name(hit.Active)
+	}
+	return out
+}
+
+// sessionCount is a session with the number of its hits.
+type sessionCount struct {
+	query.Source
+	hits int
+}
+
+// countHits yields each session of hits with their number, once all of them came.
+func countHits(hits iter.Seq2[foundIn, error]) iter.Seq2[sessionCount, error] {
+	return func(yield func(sessionCount, error) bool) {
+		var of sessionCount
+		for hit, err := range hits {
 			if err != nil {
-				yield(grepJSON{}, err)
+				yield(of, err)
 				return
 			}
-			out := grepJSON{
-				headerJSON: headerOf(hit.Timeline, hit.Visit), Text: hit.Text, From: hit.From, To: hit.To,
-				Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool,
+			if of.hits > 0 && !hit.isIn(&of.Source) {
+				if !yield(of, nil) {
+					return
+				}
+				of.hits = 0
 			}
-			if len(f.of.home.Stores()) > 1 {
-				out.Store = hit.in.Store.Address()
-			}
-			if hit.Message >= 0 {
-				out.Message = &hit.Hit.Message
-			}
-			if hit.Active != model.NoNode {
-				out.Active = hit.Name(hit.Active)
-			}
-			if !yield(out, nil) {
-				return
-			}
+			of = sessionCount{hit.in, of.hits + 1}
+		}
+		if of.hits > 0 {
+			yield(of, nil)
 		}
 	}
+}
+
+// isIn reports whether a hit is in a session.
+func (h *foundIn) isIn(session *query.Source) bool {
+	return h.in.ID == session.ID && h.in.Store == session.Store
+}
+
+// sessionCountJSON is an element of `grep --count --json` and of `grep --sessions-with-matches --json`.
+type sessionCountJSON struct {
+	ID        string     `json:"id"`
+	Kind      string     `json:"kind"`
+	Store     string     `json:"store,omitempty"`
+	Title     string     `json:"title,omitempty"`
+	Project   string     `json:"project,omitempty"`
+	UpdatedAt *time.Time `json:"updatedAt"`
+	Hits      int        `json:"hits,omitempty"`
+}
+
+// sessionJSON returns the document of a session in which something was found.
+func (f *searched) sessionJSON(of sessionCount) sessionCountJSON {
+	out := sessionCountJSON{ID: of.ID, Kind: of.Kind, Title: of.Title, Project: of.Project, UpdatedAt: writableTime(of.UpdatedAt)}
+	if len(f.of.home.Stores()) > 1 {
+		out.Store = of.Store.Address()
+	}
+	if !f.onlyFirst {
+		out.Hits = of.hits
+	}
+	return out
+}
+
+// writeSessionCounts writes a line for each session in which something was found.
+func (p *printer) writeSessionCounts(list iter.Seq2[sessionCount, error], counted bool) error {
+	for of, err := range list {
+		if err != nil {
+			return err
+		}
+		count := ""
+		if counted {
+			count = fmt.Sprintf("%4d  ", of.hits)
+		}
+		p.writeFoundSession(count, &of.Source)
+	}
+	return nil
 }
 
 // writeGrep writes what is found: a line for each session, and below it one for each text.
@@ -233,12 +318,12 @@ func (p *printer) writeGrep(hits iter.Seq2[foundIn, error]) error {
 		if err != nil {
 			return err
 		}
-		if first || hit.in.ID != in.ID || hit.in.Store != in.Store {
+		if first || !hit.isIn(&in) {
 			if !first {
 				p.WriteByte('\n')
 			}
 			in, first = hit.in, false
-			p.writeFoundSession(&in)
+			p.writeFoundSession("", &in)
 		}
 		p.writeHit(hit)
 	}
@@ -246,9 +331,9 @@ func (p *printer) writeGrep(hits iter.Seq2[foundIn, error]) error {
 }
 
 // writeFoundSession writes the line of a session in which something was found: its id, tool, project, day and title,
-// as far as they are known.
-func (p *printer) writeFoundSession(in *query.Source) {
-	id := p.fitName(printable.String(in.ID), max(p.width, leastFit))
+// as far as they are known, behind a count or "".
+func (p *printer) writeFoundSession(count string, in *query.Source) {
+	id := p.fitName(printable.String(in.ID), max(p.width-len(count), leastFit))
 	var facts []string
 	for _, fact := range []string{in.Kind, path.Base(filepath.ToSlash(in.Project)), in.Title} {
 		if fact != "" && fact != "." {
@@ -258,9 +343,9 @@ func (p *printer) writeFoundSession(in *query.Source) {
 	if !in.UpdatedAt.IsZero() {
 		facts = slices.Insert(facts, min(len(facts), 1), in.UpdatedAt.Local().Format(time.DateOnly))
 	}
-	line := p.paint.in(bold, id)
+	line := count + p.paint.in(bold, id)
 	if len(facts) > 0 {
-		line += "  " + p.paint.in(faint, p.fitLine(strings.Join(facts, "  "), displaywidth.String(id)+2))
+		line += "  " + p.paint.in(faint, p.fitLine(strings.Join(facts, "  "), len(count)+displaywidth.String(id)+2))
 	}
 	fmt.Fprintln(p, line)
 }

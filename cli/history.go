@@ -143,7 +143,7 @@ type visits struct {
 }
 
 func (p *printer) newVisits(t *model.Timeline) *visits {
-	return &visits{printer: p, Timeline: t, columns: p.measureColumns(t, 0)}
+	return &visits{printer: p, Timeline: t, columns: p.measureColumns(t, rowSpan{0, t.Rows()})}
 }
 
 // beginLine begins a line and returns behind how many cells the rest of it stands.

@@ -70,12 +70,12 @@ func (a *App) logCommand() *cobra.Command {
 	var last int
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
-	cmd := a.readingCommand(oneSession, &cobra.Command{
-		Use:   "log [STORE...] [SESSION]",
+	cmd := a.readingCommand(oneOrHead, &cobra.Command{
+		Use:   "log [STORE...] [SESSION] [SNAPSHOT]",
 		Short: "draw the timeline of a session as a tree",
 		Long: `Log draws the timeline of a session as a tree. Time flows down; a branch stands
 below the snapshot where it left. Without SESSION it is the one that changed
-last.
+last. With SNAPSHOT it is what stands around that one.
 
   ` + g.Active + `  on the active path    ` + g.Head + `  the head, from which the framework resumes
   ` + g.Orphaned + `  off the active path; below the tree stands why
@@ -84,23 +84,26 @@ last.
 
 With --json it is one array of headers in the same order.`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		t, err := of.readTimeline(ctx)
+		t, around, err := of.resolveAround(ctx)
 		if err != nil {
 			return err
 		}
-		from := firstRow(t, last)
+		rows := rowSpan{firstRow(t, last), t.Rows()}
+		if around != model.NoNode {
+			rows = rowsAround(t, around, last)
+		}
 		unread, err := unreadRecords(ctx, of.store, of.session, t)
 		if err != nil {
 			return err
 		}
 		if p.json {
-			return writeArray(p, headersJSON(t, from, unread))
+			return writeArray(p, headersJSON(t, rows, unread))
 		}
 		mark := ""
 		if unread > 0 {
 			mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), shellWord(of.address), shellWord(of.session))
 		}
-		p.writeLog(of.session, mark, t, from)
+		p.writeLog(of.session, mark, t, rows)
 		return nil
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -109,7 +112,7 @@ With --json it is one array of headers in the same order.`,
 		}
 		return nil
 	}
-	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last `N` snapshots that are drawn; 0 for all")
+	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last `N` snapshots that are drawn, or N around SNAPSHOT; 0 for all, or 20 around SNAPSHOT")
 	return cmd
 }
 
@@ -144,6 +147,41 @@ func firstRow(t *model.Timeline, n int) int {
 	return 0
 }
 
+// resolveAround reads the timeline and finds the snapshot that is named, NoNode where none is.
+func (o *subject) resolveAround(ctx context.Context) (*model.Timeline, model.Node, error) {
+	if len(o.snapshots) > 0 {
+		return o.resolveVisit(ctx, o.snapshots[0])
+	}
+	t, err := o.readTimeline(ctx)
+	return t, model.NoNode, err
+}
+
+// rowSpan are the rows of a timeline from one on, up to another.
+type rowSpan struct{ from, to int }
+
+// rowsAround returns the rows of n snapshots around a visit, half of them before it; of 20 where n is 0.
+func rowsAround(t *model.Timeline, at model.Node, n int) rowSpan {
+	if n == 0 {
+		n = 20
+	}
+	rows := rowSpan{t.RowOf(at), t.RowOf(at) + 1}
+	count := func(row int) int {
+		if isSnapshot(t, row) {
+			return 1
+		}
+		return 0
+	}
+	left := n - 1
+	for before := n / 2; rows.from > 0 && before > 0; before -= count(rows.from) {
+		rows.from--
+		left -= count(rows.from)
+	}
+	for ; rows.to < t.Rows() && left > 0; rows.to++ {
+		left -= count(rows.to)
+	}
+	return rows
+}
+
 // isSnapshot reports whether a row shows a snapshot, and not a step or a line.
 func isSnapshot(t *model.Timeline, row int) bool {
 	n := t.Row(row).Node
@@ -156,8 +194,8 @@ func isStep(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
 // maxLanes bounds how much of a line the drawing takes.
 const maxLanes = 16
 
-// writeLog draws a timeline from a row on, below the session's name and a mark, or "".
-func (p *printer) writeLog(session, mark string, t *model.Timeline, from int) {
+// writeLog draws rows of a timeline, below the session's name and a mark, or "".
+func (p *printer) writeLog(session, mark string, t *model.Timeline, rows rowSpan) {
 	head := "no head"
 	if h := t.Head(); h != model.NoNode {
 		head = "head " + t.Name(h)
@@ -169,17 +207,11 @@ func (p *printer) writeLog(session, mark string, t *model.Timeline, from int) {
 	if t.Len() == 0 {
 		return
 	}
-	if from > 0 {
-		fmt.Fprintf(p, "%s above are left out", model.Count(nodesBefore(t, from), "snapshot"))
-		if h := t.Head(); h != model.NoNode && t.RowOf(h) < from {
-			fmt.Fprintf(p, ", and the head %s with them", t.Name(h))
-		}
-		p.WriteByte('\n')
-	}
-	cols := p.measureColumns(t, from)
+	p.writeLeftOut(t, rowSpan{0, rows.from}, "above")
+	cols := p.measureColumns(t, rows)
 	var body, out []byte
 	lanes := min(t.Lanes(), maxLanes)
-	for row := from; row < t.Rows(); row++ {
+	for row := rows.from; row < rows.to; row++ {
 		body = t.AppendGutter(body[:0], row, lanes, p.glyphs.Gutter)
 		r := t.Row(row)
 		if r.Kind == model.RowNode {
@@ -190,7 +222,26 @@ func (p *printer) writeLog(session, mark string, t *model.Timeline, from int) {
 		}
 		p.Write(append(bytes.TrimRight(out, " "), '\n'))
 	}
-	p.writeReasons(t, from)
+	p.writeLeftOut(t, rowSpan{rows.to, t.Rows()}, "below")
+	p.writeReasons(t, rows)
+}
+
+// writeLeftOut says how many snapshots have their rows among those that are not drawn, and where these are.
+func (p *printer) writeLeftOut(t *model.Timeline, rows rowSpan, where string) {
+	n := 0
+	for row := rows.from; row < rows.to; row++ {
+		if isSnapshot(t, row) {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(p, "%s %s are left out", model.Count(n, "snapshot"), where)
+	if h := t.Head(); h != model.NoNode && t.RowOf(h) >= rows.from && t.RowOf(h) < rows.to {
+		fmt.Fprintf(p, ", and the head %s with them", t.Name(h))
+	}
+	p.WriteByte('\n')
 }
 
 // appendRow appends the row of a snapshot to dst: its drawing and its columns, which
@@ -228,17 +279,6 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 	return dst
 }
 
-// nodesBefore counts the snapshots that are drawn above a row.
-func nodesBefore(t *model.Timeline, row int) int {
-	n := 0
-	for i := range row {
-		if isSnapshot(t, i) {
-			n++
-		}
-	}
-	return n
-}
-
 // logColumns are the widths of the columns behind the drawing, in cells.
 type logColumns struct{ name, turn, event, id int }
 
@@ -248,9 +288,9 @@ const (
 	maxTitle = 200
 )
 
-func (p *printer) measureColumns(t *model.Timeline, from int) logColumns {
+func (p *printer) measureColumns(t *model.Timeline, rows rowSpan) logColumns {
 	c := logColumns{id: idDigits}
-	for row := from; row < t.Rows(); row++ {
+	for row := rows.from; row < rows.to; row++ {
 		r := t.Row(row)
 		if r.Kind != model.RowNode {
 			continue
@@ -307,10 +347,10 @@ func markWords(h *model.Header) string {
 }
 
 // writeReasons writes why snapshots are off the active path, a line for each reason.
-func (p *printer) writeReasons(t *model.Timeline, from int) {
+func (p *printer) writeReasons(t *model.Timeline, rows rowSpan) {
 	var order []model.Reason
 	names := map[model.Reason][]string{}
-	for row := from; row < t.Rows(); row++ {
+	for row := rows.from; row < rows.to; row++ {
 		r := t.Row(row)
 		if !isSnapshot(t, row) || t.OnPath(r.Node) {
 			continue

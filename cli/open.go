@@ -39,8 +39,8 @@ func (a *App) findStore(ctx context.Context, address string) (*store.Identity, e
 		return id, nil
 	}
 	if _, missing := os.Stat(address); errors.Is(missing, fs.ErrNotExist) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrUnrecognised)) {
-		if kind, _, ok := strings.Cut(address, ":"); ok && kindly().MatchString(kind) {
-			return nil, a.noKind(address, kind)
+		if err := a.noKind(address, nil); err != nil {
+			return nil, err
 		}
 		return nil, &wrongError{"no such file: " + address, missing}
 	}
@@ -71,8 +71,13 @@ func (a *App) findStore(ctx context.Context, address string) (*store.Identity, e
 // kindly fits what may be meant as the name of a kind. One letter is a drive of Windows.
 var kindly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]+$`) })
 
-// noKind says that an address is no file, and what is before its colon no kind.
-func (a *App) noKind(address, kind string) error {
+// noKind says that an address is no file, and what is before its colon no kind. It returns nil where that is no name
+// of a kind. The error wraps cause.
+func (a *App) noKind(address string, cause error) error {
+	kind, _, ok := strings.Cut(address, ":")
+	if !ok || !kindly().MatchString(kind) {
+		return nil
+	}
 	var names []string
 	for _, k := range a.Kinds {
 		names = append(append(names, k.Name), k.Schemes...)
@@ -81,7 +86,19 @@ func (a *App) noKind(address, kind string) error {
 	if near := nearestName(kind, names); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
-	return &advisedError{usagef("%s", text), "STORE is a path or KIND:ADDRESS. The path of a new store that has a colon in it begins with ./"}
+	return &advisedError{&usageError{&wrongError{text, cause}}, "STORE is a path or KIND:ADDRESS. The path of a new store that has a colon in it begins with ./"}
+}
+
+// noPath returns the error about a word that is no session and no path, though it looks like a path or an address; nil
+// where it does not.
+func (a *App) noPath(word string) error {
+	if err := a.noKind(word, model.ErrNoSession); err != nil {
+		return err
+	}
+	if strings.ContainsAny(word, `./\:~`) {
+		return &wrongError{"no such file: " + word, model.ErrNoSession}
+	}
+	return nil
 }
 
 // severalError says that a directory stands for no one store.

@@ -59,6 +59,10 @@ func documentOf(args []string) string {
 		}
 	case "export", "report":
 		return "tally"
+	case "grep":
+		if has("--count") || has("-l") {
+			return "matches"
+		}
 	case "import":
 		if has("--dry-run") {
 			return "preview"
@@ -143,6 +147,7 @@ func members(s *jsonschema.Schema, below string, member func(string)) {
 var unmet = []string{
 	"doctor [].sdk",
 	"journal [].broken",
+	"matches [].project",
 	"messages messages[].redacted",
 	"plan sdk",
 	"preview preview[].first[].reason",
@@ -332,6 +337,8 @@ func (a *answers) moves(t *testing.T) {
 		{"labels", []string{"labels", store}},
 		{"sessions", []string{"sessions", dir}},
 		{"grep", []string{"grep", "Lyon", dir}},
+		{"matches", []string{"grep", "Lyon", dir, "--count"}},
+		{"matches", []string{"grep", "e", files, "-l"}},
 		{"tally", []string{"export", store, "-o", rows}},
 		{"tally", []string{"export", store, "trip-planner", "--only", "2..6.1", "--redact", "--redact-path", "/cart/total", "-o", filepath.Join(dir, "part.jsonl")}},
 		{"tally", []string{"report", store, "trip-planner", "-o", filepath.Join(dir, "trip.html")}},
