@@ -96,6 +96,7 @@ type sessionJSON struct {
 	Title     string     `json:"title,omitempty"`
 	Project   string     `json:"project,omitempty"`
 	Size      int64      `json:"size,omitempty"`
+	Parent    string     `json:"parent,omitempty"`
 	Snapshots *int       `json:"snapshots,omitempty"`
 	Orphaned  *int       `json:"orphaned,omitempty"`
 	Head      string     `json:"head,omitempty"`
@@ -106,7 +107,7 @@ type sessionJSON struct {
 
 // sessionOf returns the document of a session, with its store where there are several.
 func (o *subject) sessionOf(info home.Session) sessionJSON {
-	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Head: info.Head.ID, UpdatedAt: writableTime(info.UpdatedAt)}
+	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Parent: info.Parent, Head: info.Head.ID, UpdatedAt: writableTime(info.UpdatedAt)}
 	if len(o.home.Stores()) > 1 {
 		out.Store = info.Store.At
 	}

@@ -359,6 +359,10 @@ var bindings = []struct {
 
 	{Picker, Open, []string{"enter", "l", "right"}},
 	{Picker, Search, []string{"/"}},
+	{Picker, Fold, []string{"h", "left"}},
+	{Picker, Unfold, []string{" "}},
+	{Picker, FoldAll, []string{"H"}},
+	{Picker, UnfoldAll, []string{"L"}},
 	{Picker, Sort, []string{"s"}},
 	{Picker, Group, []string{"tab"}},
 	{Picker, Reload, []string{"f5"}},

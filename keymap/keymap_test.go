@@ -97,7 +97,7 @@ func TestDefault_nothingDestructiveOnEnterOrEsc(t *testing.T) {
 	for s := range scopes {
 		for _, k := range []string{"enter", "esc", " "} {
 			switch a, _ := m.Action(s, k); a {
-			case None, Open, Accept, Back, Play:
+			case None, Open, Accept, Back, Play, Unfold:
 			default:
 				t.Errorf("%q in %s is %s", k, s, a)
 			}

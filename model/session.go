@@ -72,6 +72,8 @@ type SessionInfo struct {
 	Project string
 	// Size is how many bytes of the store are the session's; 0 if it is not known.
 	Size int64
+	// Parent is the session that started this one as a sub-agent; "" for any other session.
+	Parent string
 }
 
 // FaultsNotCounted is the Faults of a session that was not examined.

@@ -22,6 +22,10 @@ type column struct {
 	// width is the most that a text takes; a column is no wider than its texts.
 	width int
 	text  func(c *Content, i int) string
+	// sum is the text for a session whose sums are known, in place of text; nil where sums do not tell.
+	sum func(sum *Sum) string
+	// sign stands before a text; nil for no sign.
+	sign func(g *theme.Glyphs) string
 	// style is that of the text; nil for that of the row.
 	style func(tokens *theme.Tokens) theme.Style
 }
@@ -34,9 +38,21 @@ var columns = []column{
 	{name: "tool", left: true, rank: 2, width: 10, text: func(c *Content, i int) string { return toolOf(&c.rows[i]) },
 		style: func(t *theme.Tokens) theme.Style { return t.Muted }},
 	{name: "project", left: true, rank: 4, width: 20, text: func(c *Content, i int) string { return c.projects[i] }},
-	{name: "snapshots", rank: 5, width: 9, text: func(c *Content, i int) string { return countText(c.rows[i].Snapshots) }},
-	{name: "off path", rank: 6, width: 8, text: func(c *Content, i int) string { return countText(c.rows[i].Orphaned) },
+	{name: "snapshots", rank: 9, width: 9, text: func(c *Content, i int) string { return countText(c.rows[i].Snapshots) }},
+	{name: "turns", rank: 7, width: 11, sum: func(s *Sum) string {
+		if s.Turns == 0 {
+			return ""
+		}
+		return model.Count(s.Turns, s.Noun)
+	}},
+	{name: "left", rank: 5, width: 6, text: func(c *Content, i int) string { return countText(c.rows[i].Orphaned) },
+		sum:   func(s *Sum) string { return countText(s.Left) },
+		sign:  func(g *theme.Glyphs) string { return g.Orphaned },
 		style: func(t *theme.Tokens) theme.Style { return t.Orphaned }},
+	{name: "fails", rank: 6, width: 6, sum: func(s *Sum) string { return countText(s.Failures) },
+		sign:  func(g *theme.Glyphs) string { return g.Error },
+		style: func(t *theme.Tokens) theme.Style { return t.Error }},
+	{name: "cost", rank: 8, width: 9, sum: func(s *Sum) string { return s.Money }},
 	{name: "faults", rank: 3, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
 		text: func(c *Content, i int) string {
 			if c.rows[i].Faults <= 0 {
@@ -44,7 +60,7 @@ var columns = []column{
 			}
 			return "! " + countText(c.rows[i].Faults)
 		}},
-	{name: "size", rank: 7, width: 8, text: func(c *Content, i int) string {
+	{name: "size", rank: 10, width: 8, text: func(c *Content, i int) string {
 		if c.rows[i].Size == 0 {
 			return ""
 		}
@@ -97,21 +113,39 @@ func fitWords(row *Row, cells int, ellipsis string) string {
 
 // order is one way to sort the rows.
 type order struct {
-	words   string
+	words string
+	// compare returns the order of two rows. Where it is nil, by returns the number of a sum by which they are
+	// sorted, the greatest first. Equal rows come newest first.
 	compare func(a, b *Row) int
+	by      func(s *Sum) float64
 }
 
 // newestFirst is the order in which rows come at first.
-var newestFirst = &order{"newest first", home.NewestFirst}
+var newestFirst = &order{words: "newest first", compare: home.NewestFirst}
 
 var orders = []*order{
 	newestFirst,
-	{"by name", func(a, b *Row) int {
-		return cmp.Or(strings.Compare(a.ID, b.ID), home.NewestFirst(a, b))
-	}},
-	{"most snapshots first", func(a, b *Row) int { return cmp.Or(b.Snapshots-a.Snapshots, home.NewestFirst(a, b)) }},
-	{"largest first", func(a, b *Row) int { return cmp.Or(cmp.Compare(b.Size, a.Size), home.NewestFirst(a, b)) }},
-	{"most faults first", func(a, b *Row) int { return cmp.Or(b.Faults-a.Faults, home.NewestFirst(a, b)) }},
+	{words: "by name", compare: func(a, b *Row) int { return strings.Compare(a.ID, b.ID) }},
+	{words: "most snapshots first", compare: func(a, b *Row) int { return b.Snapshots - a.Snapshots }},
+	{words: "largest first", compare: func(a, b *Row) int { return cmp.Compare(b.Size, a.Size) }},
+	{words: "most faults first", compare: func(a, b *Row) int { return b.Faults - a.Faults }},
+	{words: "most turns first", by: func(s *Sum) float64 { return float64(s.Turns) }},
+	{words: "most failures first", by: func(s *Sum) float64 { return float64(s.Failures) }},
+	{words: "dearest first", by: func(s *Sum) float64 { return s.Cost }},
+}
+
+// compareRows returns the order of two rows with their sums, nil where they are not known: those come last.
+func (o *order) compareRows(a, b *Row, sums map[Name]*Sum) int {
+	if o.by == nil {
+		return cmp.Or(o.compare(a, b), home.NewestFirst(a, b))
+	}
+	of := func(row *Row) float64 {
+		if sum := sums[NameOf(row)]; sum != nil {
+			return o.by(sum)
+		}
+		return -1
+	}
+	return cmp.Or(cmp.Compare(of(b), of(a)), home.NewestFirst(a, b))
 }
 
 // grouping is one way to put rows together under headings.

@@ -31,6 +31,9 @@ type Content struct {
 	// widths are the cells that each column needs, words those of the longest words.
 	widths []int
 	words  int
+	// above are the rows under which rows fold, -1 for a row of its own; agents counts the rows that fold
+	// under each.
+	above, agents []int
 	// sessions is how many rows are sessions.
 	sessions int
 	day      calendar
@@ -51,15 +54,52 @@ func Prepare(rows []Row, now time.Time) *Content {
 		c.folded = append(c.folded, strings.ToLower(strings.Join([]string{wordsOf(row), row.ID, row.Project, row.Store.Name, toolOf(row), row.Store.At}, " ")))
 		c.words = max(c.words, cell.Width(wordsOf(row)))
 		for k := range columns {
-			if text := columns[k].text(c, i); text != "" {
+			if columns[k].text != nil && columns[k].text(c, i) != "" {
+				text := columns[k].text(c, i)
 				c.widths[k] = min(max(c.widths[k], cell.Width(columns[k].name), cell.Width(text)), columns[k].width)
 			}
 		}
 	}
+	c.linkAgents()
 	if len(tools) < 2 && len(stores) < 2 {
 		c.widths[toolColumn] = 0 // it would be the same in each row
 	}
 	return c
+}
+
+// mostNested bounds how deep sub-agents of sub-agents are followed; a damaged store may have a cycle.
+const mostNested = 64
+
+// linkAgents has the session of a sub-agent fold under the session that started it and its parents, if that is a row.
+func (c *Content) linkAgents() {
+	c.above, c.agents = make([]int, len(c.rows)), make([]int, len(c.rows))
+	at := map[Name]int{}
+	for i := range c.rows {
+		c.above[i] = -1
+		if c.rows[i].Err == nil {
+			at[NameOf(&c.rows[i])] = i
+		}
+	}
+	for i := range c.rows {
+		of := i
+		for range mostNested {
+			parent, known := at[Name{c.rows[of].Store, c.rows[of].Parent}]
+			if c.rows[of].Parent == "" || !known {
+				break
+			}
+			of = parent
+		}
+		if of != i && c.isTop(at, of) {
+			c.above[i] = of
+			c.agents[of]++
+		}
+	}
+}
+
+// isTop reports whether a row folds under no other row.
+func (c *Content) isTop(at map[Name]int, i int) bool {
+	_, known := at[Name{c.rows[i].Store, c.rows[i].Parent}]
+	return c.rows[i].Parent == "" || !known
 }
 
 // Len returns the number of rows.
@@ -155,12 +195,12 @@ func (c calendar) heading(t time.Time) string {
 
 // sorted returns the places of the rows in an order, and the heading before each where they are grouped: those
 // of one group stay together, the group whose first row comes first.
-func (c *Content) sorted(by *order, group *grouping) (places []int, headings []string) {
+func (c *Content) sorted(by *order, group *grouping, sums map[Name]*Sum) (places []int, headings []string) {
 	places = make([]int, len(c.rows))
 	for i := range places {
 		places[i] = i
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return by.compare(&c.rows[a], &c.rows[b]) })
+	slices.SortStableFunc(places, func(a, b int) int { return by.compareRows(&c.rows[a], &c.rows[b], sums) })
 	if group.heading == nil || group.needs != nil && group.needs != by {
 		return places, nil
 	}

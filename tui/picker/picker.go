@@ -7,6 +7,7 @@ package picker
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,11 +35,19 @@ type Pane struct {
 	words  []string
 	window cell.Window
 	w      int
+	// unfolded are the rows whose sub-agents show.
+	unfolded map[Name]bool
+	// sums are the sums of sessions that are known, widths the cells that each column needs for them.
+	sums   map[Name]*Sum
+	widths []int
 }
 
 // New returns an empty list.
 func New(styles *theme.Styles) *Pane {
-	return &Pane{styles: styles, content: &Content{widths: make([]int, len(columns))}}
+	return &Pane{
+		styles: styles, content: &Content{widths: make([]int, len(columns))},
+		unfolded: map[Name]bool{}, sums: map[Name]*Sum{}, widths: make([]int, len(columns)),
+	}
 }
 
 // head is the row of column titles.
@@ -53,8 +62,9 @@ func (p *Pane) Resize(w, h int) {
 
 // Set shows other rows. The selection stays on the row that it is on.
 func (p *Pane) Set(c *Content) {
-	selected := p.Name()
+	selected, before := p.Name(), p.content
 	p.content = c
+	p.dropSums(before)
 	p.arrange(selected)
 }
 
@@ -69,7 +79,7 @@ func (p *Pane) Grow(c *Content) {
 
 // arrange puts the rows in order, and selects a name.
 func (p *Pane) arrange(selected Name) {
-	p.places, p.headings = p.content.sorted(orders[p.order], groupings[p.group])
+	p.places, p.headings = p.content.sorted(orders[p.order], groupings[p.group], p.sums)
 	p.applyFilter(selected)
 }
 
@@ -84,15 +94,22 @@ func (p *Pane) Filter(text string) {
 func (p *Pane) applyFilter(selected Name) {
 	p.lines, p.shown = p.lines[:0], 0
 	last := ""
+	folds := len(p.words) == 0
+	agents := map[int][]int{} // of the rows that are unfolded
 	for _, i := range p.places {
-		if !p.matches(i) {
+		if at := p.content.above[i]; folds && at >= 0 && p.unfolded[NameOf(&p.content.rows[at])] {
+			agents[at] = append(agents[at], i)
+		}
+	}
+	for _, i := range p.places {
+		if !p.matches(i) || folds && p.content.above[i] >= 0 {
 			continue
 		}
 		if p.headings != nil && (p.shown == 0 || p.headings[i] != last) {
 			last = p.headings[i]
 			p.lines = append(p.lines, -i-1)
 		}
-		p.lines, p.shown = append(p.lines, i), p.shown+1
+		p.lines, p.shown = append(append(p.lines, i), agents[i]...), p.shown+1+len(agents[i])
 	}
 	p.window.SetLen(len(p.lines))
 	p.settle(1)
@@ -152,14 +169,50 @@ func (p *Pane) Name() Name {
 	return NameOf(&row)
 }
 
-// Select moves the cursor to the row of a name, if it is shown.
+// Select moves the cursor to the row of a name, or to the row that it folds under, if that is shown.
 func (p *Pane) Select(name Name) {
-	for at, i := range p.lines {
-		if i >= 0 && NameOf(&p.content.rows[i]) == name {
-			p.window.MoveTo(at)
-			return
+	above := Name{}
+	for i, at := range p.content.above {
+		if at >= 0 && NameOf(&p.content.rows[i]) == name {
+			above = NameOf(&p.content.rows[at])
 		}
 	}
+	for at, i := range p.lines {
+		if i < 0 {
+			continue
+		}
+		switch NameOf(&p.content.rows[i]) {
+		case name:
+			p.window.MoveTo(at)
+			return
+		case above:
+			p.window.MoveTo(at)
+		}
+	}
+}
+
+// fold shows the sub-agents of the row under the cursor, or folds them.
+func (p *Pane) fold(shows bool) {
+	at := p.window.Cursor
+	if at >= len(p.lines) || p.lines[at] < 0 {
+		return
+	}
+	i := p.lines[at]
+	if above := p.content.above[i]; above >= 0 {
+		i = above
+	}
+	name := NameOf(&p.content.rows[i])
+	p.unfolded[name] = shows && p.content.agents[i] > 0
+	p.applyFilter(name)
+}
+
+// foldAll shows the sub-agents of all rows, or folds them.
+func (p *Pane) foldAll(shows bool) {
+	selected := p.Name()
+	for i := range p.content.rows {
+		p.unfolded[NameOf(&p.content.rows[i])] = shows && p.content.agents[i] > 0
+	}
+	p.applyFilter(selected)
 }
 
 // Len returns the number of rows, filtered out or not.
@@ -199,6 +252,13 @@ func (p *Pane) Do(a keymap.Action) bool {
 		selected := p.Name()
 		p.group = (p.group + 1) % len(groupings)
 		p.arrange(selected)
+	case a == keymap.Fold:
+		p.fold(false)
+	case a == keymap.Unfold:
+		row, _ := p.SelectedRow()
+		p.fold(!p.unfolded[NameOf(&row)])
+	case a == keymap.FoldAll, a == keymap.UnfoldAll:
+		p.foldAll(a == keymap.UnfoldAll)
 	case !p.window.Do(a):
 		return false
 	case p.window.Cursor < before:
@@ -226,12 +286,81 @@ func (p *Pane) Wheel(n int) {
 }
 
 const (
-	// wordsWidth is the least width of the words of a row, roomyWords that beside columns of rank roomy.
-	wordsWidth, roomyWords, roomy = 20, 40, 5
+	// wordsWidth is the least width of the words of a row, mediumWords that beside columns of rank medium and
+	// roomyWords that beside those of rank roomy.
+	wordsWidth, mediumWords, roomyWords = 20, 24, 40
+	medium, roomy                       = 5, 9
 	// gap is between columns; marginLeft keeps the cursor on the left and marginRight the last
 	// column off the border.
 	gap, marginLeft, marginRight = 2, 2, 1
 )
+
+// Sum holds the figures of a session that was read whole.
+type Sum struct {
+	// Turns are counted in Noun, such as "turn". Left are the snapshots off the path, Failures the steps that
+	// failed.
+	Turns, Left, Failures int
+	Noun                  string
+	// Cost is what it cost where Priced, Money the text of that.
+	Cost   float64
+	Priced bool
+	Money  string
+	// Danger is the verdict of the framework on the worst fault of the session; "" for no bad one.
+	Danger string
+}
+
+// AddSums shows the sums of more sessions. It has the rows in order anew where the order goes by sums.
+func (p *Pane) AddSums(sums map[Name]*Sum) {
+	maps.Copy(p.sums, sums)
+	for k := range columns {
+		if c := &columns[k]; c.sum != nil {
+			for _, sum := range sums {
+				if text := c.sum(sum); text != "" {
+					p.widths[k] = min(max(p.widths[k], cell.Width(c.name), cell.Width(text)+1), c.width)
+				}
+			}
+		}
+	}
+	if orders[p.order].by != nil {
+		p.arrange(p.Name())
+	}
+}
+
+// LackSums returns up to n rows whose sums are not known: those in sight, and behind them all others where the
+// order goes by sums.
+func (p *Pane) LackSums(n int) (rows []Row) {
+	seen := map[int]bool{}
+	take := func(lines []int) {
+		for _, i := range lines {
+			if i < 0 || len(rows) == n || seen[i] || p.content.rows[i].Err != nil {
+				continue
+			}
+			if seen[i] = true; p.sums[NameOf(&p.content.rows[i])] == nil {
+				rows = append(rows, p.content.rows[i])
+			}
+		}
+	}
+	take(p.lines[p.window.Top:min(p.window.Top+p.window.Height, len(p.lines))])
+	if orders[p.order].by != nil {
+		take(p.places)
+	}
+	return rows
+}
+
+// dropSums forgets the sums of sessions that changed since they were listed in before.
+func (p *Pane) dropSums(before *Content) {
+	was := map[Name]*Row{}
+	for i := range before.rows {
+		was[NameOf(&before.rows[i])] = &before.rows[i]
+	}
+	for i := range p.content.rows {
+		row := &p.content.rows[i]
+		name := NameOf(row)
+		if old := was[name]; old != nil && (!old.UpdatedAt.Equal(row.UpdatedAt) || old.Size != row.Size) {
+			delete(p.sums, name)
+		}
+	}
+}
 
 // AppendRow appends row y: exactly as many cells as the pane is wide.
 func (p *Pane) AppendRow(dst []byte, y int) []byte {
@@ -282,7 +411,7 @@ func (p *Pane) putRow(r *cell.Row, line int) {
 	}
 	p.putColumns(r, func(k, width int) {
 		if k < 0 {
-			r.Column(tokens.Strong, fitWords(row, width, p.styles.Glyphs.Ellipsis), width)
+			p.putWords(r, tokens, i, width)
 			return
 		}
 		c := &columns[k]
@@ -291,11 +420,56 @@ func (p *Pane) putRow(r *cell.Row, line int) {
 			style = c.style(tokens)
 		}
 		if c.left {
-			r.Column(style, c.text(p.content, i), width)
+			r.Column(style, p.textOf(c, i), width)
 		} else {
-			r.ColumnRight(style, c.text(p.content, i), width)
+			r.ColumnRight(style, p.textOf(c, i), width)
 		}
 	})
+}
+
+// putWords draws the words of a row, and behind them its danger and how many sub-agents fold under it.
+func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
+	g, row, end := &p.styles.Glyphs, &p.content.rows[i], r.Room()-width
+	danger, agents := "", ""
+	if sum := p.sums[NameOf(row)]; sum != nil && sum.Danger != "" {
+		danger = g.Damaged + " " + sum.Danger
+	}
+	if n := p.content.agents[i]; n > 0 && r.Room()-end > wordsWidth {
+		agents = "+" + model.Count(n, "agent")
+		end += gap + cell.Width(agents)
+	}
+	if p.content.above[i] >= 0 && len(p.words) == 0 {
+		r.Put(tokens.Muted, " "+g.BottomLeft+" ")
+	}
+	room := r.Room() - end
+	if danger != "" && room > wordsWidth {
+		took := min(cell.Width(danger), max(room-gap-cell.Width(wordsOf(row)), room/2))
+		room -= gap + took
+		r.Column(tokens.Strong, fitWords(row, room, g.Ellipsis), room)
+		r.Fill(tokens.Text, gap)
+		r.Column(tokens.Error, danger, took)
+	} else {
+		r.Column(tokens.Strong, fitWords(row, room, g.Ellipsis), room)
+	}
+	if agents != "" {
+		r.Fill(tokens.Text, gap)
+		r.Put(tokens.Muted, agents)
+	}
+}
+
+// textOf returns the text of a column for a row.
+func (p *Pane) textOf(c *column, i int) string {
+	row := &p.content.rows[i]
+	text := ""
+	if sum := p.sums[NameOf(row)]; sum != nil && c.sum != nil {
+		text = c.sum(sum)
+	} else if c.text != nil {
+		text = c.text(p.content, i)
+	}
+	if text != "" && c.sign != nil {
+		text = c.sign(&p.styles.Glyphs) + text
+	}
+	return text
 }
 
 // putColumns calls put for each column that there is room for, from left to right, and for the words with -1, each
@@ -313,7 +487,7 @@ func (p *Pane) putColumns(r *cell.Row, put func(k, width int)) {
 			if !left {
 				r.Fill(p.styles.Text, gap)
 			}
-			if put(k, p.content.widths[k]); left {
+			if put(k, p.widthOf(k)); left {
 				r.Fill(p.styles.Text, gap)
 			}
 		}
@@ -322,6 +496,9 @@ func (p *Pane) putColumns(r *cell.Row, put func(k, width int)) {
 		}
 	}
 }
+
+// widthOf returns the cells of a column, 0 if it is empty.
+func (p *Pane) widthOf(k int) int { return max(p.content.widths[k], p.widths[k]) }
 
 // layOutColumns shares the cells out: the words have theirs at the least, then come the columns by their rank,
 // and what is left is for the words.
@@ -335,10 +512,13 @@ func (p *Pane) layOutColumns() (shown []bool, words int) {
 	slices.SortFunc(ranked, func(a, b int) int { return columns[a].rank - columns[b].rank })
 	for _, k := range ranked {
 		least := wordsWidth
-		if columns[k].rank >= roomy {
+		switch {
+		case columns[k].rank >= roomy:
 			least = roomyWords
+		case columns[k].rank >= medium:
+			least = mediumWords
 		}
-		if width := p.content.widths[k]; width > 0 && words-gap-width >= min(least, max(p.content.words, 1)) {
+		if width := p.widthOf(k); width > 0 && words-gap-width >= min(least, max(p.content.words, 1)) {
 			shown[k] = true
 			words -= gap + width
 		}

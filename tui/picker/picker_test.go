@@ -58,6 +58,15 @@ func everything() []Row {
 	)...), Row{Store: broken, Err: errors.New("file is not a database")})
 }
 
+// sums are those of three sessions.
+func sums() map[Name]*Sum {
+	return map[Name]*Sum{
+		{shop, "trip-planner"}:                           {Turns: 4, Noun: "turn", Left: 4, Failures: 2},
+		{shop, "Support/billing"}:                        {Turns: 31, Noun: "run", Failures: 1, Cost: 12.5, Priced: true, Money: "$12.50"},
+		{claude, "1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789"}: {Turns: 1, Noun: "turn", Danger: "the next start deletes this session"},
+	}
+}
+
 func openRows(w, h int, rows []Row) *Pane {
 	p := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}))
 	p.Resize(w, h)
@@ -82,9 +91,131 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	}
 }
 
+// What was read of sessions shows in cells of their rows, and a danger behind the words.
+func TestPane_showsSums(t *testing.T) {
+	for _, w := range []int{58, 98, 158} {
+		t.Run(fmt.Sprint(w), func(t *testing.T) {
+			p := openRows(w, 20, append(everything(), nested()...))
+			p.AddSums(sums())
+			p.Do(keymap.UnfoldAll)
+			golden.RequireEqual(t, []byte(screen(p, 20)))
+		})
+	}
+}
+
+// The rows in sight are read first, and all others where they are sorted by it.
+func TestPane_LackSums(t *testing.T) {
+	ids := func(rows []Row) (list []string) {
+		for i := range rows {
+			list = append(list, rows[i].ID)
+		}
+		return list
+	}
+	p := openRows(80, 4, sessions())
+	if got := ids(p.LackSums(10)); !slices.Equal(got, []string{"x\x1b[2J\u202ey\n", "trip-planner"}) {
+		t.Errorf("in sight: %q", got)
+	}
+	p.AddSums(sums())
+	if got := ids(p.LackSums(10)); !slices.Equal(got, []string{"x\x1b[2J\u202ey\n"}) {
+		t.Errorf("in sight and not known: %q", got)
+	}
+	for range 5 {
+		p.Do(keymap.Sort)
+	}
+	if got := ids(p.LackSums(10)); len(got) != 3 {
+		t.Errorf("by turns: %q", got)
+	}
+	if got := p.LackSums(1); len(got) != 1 {
+		t.Errorf("%d rows, not one", len(got))
+	}
+	changed := sessions()
+	changed[0].UpdatedAt = noon
+	p.Set(Prepare(changed, noon))
+	if got := ids(p.LackSums(10)); !slices.Contains(got, "trip-planner") || slices.Contains(got, "Support/billing") {
+		t.Errorf("after one changed: %q", got)
+	}
+}
+
+// nested are sessions and those of their sub-agents, one without the session that started it.
+func nested() []Row {
+	return rowsOf(claude,
+		model.SessionInfo{ID: "main", UpdatedAt: noon.Add(-2 * time.Hour), Title: "Run three sub-agents", Project: "/home/me/work/api"},
+		model.SessionInfo{ID: "main/a", Parent: "main", UpdatedAt: noon.Add(-time.Hour), Title: "first part"},
+		model.SessionInfo{ID: "main/b", Parent: "main", UpdatedAt: noon.Add(-3 * time.Hour), Title: "second part"},
+		model.SessionInfo{ID: "main/b/c", Parent: "main/b", UpdatedAt: noon.Add(-4 * time.Hour), Title: "a part of it"},
+		model.SessionInfo{ID: "lost/d", Parent: "lost", UpdatedAt: noon.Add(-4 * time.Hour), Title: "its session is gone"},
+		model.SessionInfo{ID: "x", Parent: "y", Title: "a cycle"},
+		model.SessionInfo{ID: "y", Parent: "x", Title: "a cycle"},
+	)
+}
+
+// Sub-agents fold under the session that started them; a key shows them, and a filter finds them.
+func TestPane_foldsAgents(t *testing.T) {
+	p := openRows(98, 20, nested())
+	all := []string{"main", "main/a", "main/b", "main/b/c", "lost/d", "x", "y"}
+	folded := []string{"main", "lost/d", "x", "y"}
+	check := func(what, selected string, want []string) {
+		t.Helper()
+		if got := shownIDs(p); !slices.Equal(got, want) || p.Name().ID != selected {
+			t.Errorf("%s: %q with %q selected, want %q with %q", what, got, p.Name().ID, want, selected)
+		}
+	}
+	check("at first", "main", folded)
+	if text := screen(p, 20); !strings.Contains(text, "Run three sub-agents") || !strings.Contains(text, "+3 agents") {
+		t.Errorf("no count of agents:\n%s", text)
+	}
+	p.Do(keymap.Unfold)
+	check("unfolded", "main", all)
+	p.Do(keymap.MoveDown)
+	p.Do(keymap.MoveDown)
+	p.Do(keymap.Fold)
+	check("folded at a sub-agent", "main", folded)
+	p.Filter("second")
+	check("filtered", "main/b", []string{"main/b"})
+	p.Filter("")
+	check("where the sub-agent folds", "main", folded)
+	p.Do(keymap.UnfoldAll)
+	check("all unfolded", "main", all)
+	p.Do(keymap.FoldAll)
+	p.Select(Name{claude, "main/b/c"})
+	check("a sub-agent that is selected", "main", folded)
+}
+
+// Whatever sessions name as their parents, each is shown once or folds under a row that is shown.
+func TestPane_losesNoSession(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var rows []Row
+		for i := range rapid.IntRange(1, 12).Draw(t, "rows") {
+			parent := ""
+			if n := rapid.IntRange(0, 14).Draw(t, "parent"); n < 12 {
+				parent = fmt.Sprint(n)
+			}
+			rows = append(rows, rowsOf(claude, model.SessionInfo{ID: fmt.Sprint(i), Parent: parent})...)
+		}
+		p := openRows(80, 20, rows)
+		folded := 0
+		for i, ids := 0, shownIDs(p); i < len(rows); i++ {
+			if at := p.content.above[i]; at >= 0 {
+				folded++
+				if !slices.Contains(ids, rows[at].ID) || slices.Contains(ids, rows[i].ID) {
+					t.Fatalf("row %d folds under %d, and %q show", i, at, ids)
+				}
+			}
+		}
+		if got := len(shownIDs(p)) + folded; got != len(rows) {
+			t.Fatalf("%d of %d rows", got, len(rows))
+		}
+		if p.Do(keymap.UnfoldAll); len(shownIDs(p)) != len(rows) {
+			t.Fatalf("%d of %d rows are unfolded", len(shownIDs(p)), len(rows))
+		}
+	})
+}
+
 func TestPane_rowsAreExactAndClean(t *testing.T) {
 	for w := range 130 {
-		p := openRows(w, 20, everything())
+		p := openRows(w, 20, append(everything(), nested()...))
+		p.AddSums(sums())
+		p.Do(keymap.UnfoldAll)
 		for range groupings {
 			for y := range 22 {
 				line := string(p.AppendRow(nil, y))
@@ -139,11 +270,15 @@ func TestPane_sorts(t *testing.T) {
 	p := openRows(98, 10, sessions())
 	billing := Name{shop, "Support/billing"}
 	p.Select(billing)
+	p.AddSums(sums())
 	for _, c := range []struct{ status, first, last string }{
 		{"5 sessions, by name", "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", "x\x1b[2J\u202ey\n"},
 		{"5 sessions, most snapshots first", "Support/billing", "empty"},
 		{"5 sessions, largest first", "Support/billing", "empty"},
 		{"5 sessions, most faults first", "Support/billing", "x\x1b[2J\u202ey\n"},
+		{"5 sessions, most turns first", "Support/billing", "empty"},
+		{"5 sessions, most failures first", "trip-planner", "empty"},
+		{"5 sessions, dearest first", "Support/billing", "empty"},
 		{"5 sessions", "x\x1b[2J\u202ey\n", "empty"},
 	} {
 		if !p.Do(keymap.Sort) || p.Name() != billing || p.Status() != c.status {
@@ -196,10 +331,10 @@ func TestPane_groups(t *testing.T) {
 // The cursor is on a row, whatever moves it and whatever the list becomes.
 func TestPane_cursorIsOnARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := openRows(rapid.IntRange(10, 120).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h"), everything())
+		p := openRows(rapid.IntRange(10, 120).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h"), append(everything(), nested()...))
 		actions := []keymap.Action{
 			keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp,
-			keymap.Top, keymap.Bottom, keymap.Sort, keymap.Group,
+			keymap.Top, keymap.Bottom, keymap.Sort, keymap.Group, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll,
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 4).Draw(t, "kind") {

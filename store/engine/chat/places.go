@@ -654,6 +654,9 @@ func (s *Store) memoryOf(ctx context.Context, in engine.In, l listed) told {
 // infoOf returns the list's entry for a session.
 func (s *Store) infoOf(l listed, t *told) model.SessionInfo {
 	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
+	if at := strings.LastIndexByte(l.ID, '/'); at >= 0 {
+		info.Parent = l.ID[:at]
+	}
 	info.Title, info.Project = t.Title, t.Project
 	if info.Project == "" {
 		info.Project = l.Project
