@@ -301,7 +301,7 @@ type Sum struct {
 	// failed.
 	Turns, Left, Failures int
 	Noun                  string
-	// Cost is what it cost where Priced, Money the text of that.
+	// Cost is the price of all answers where Priced, Money its text.
 	Cost   float64
 	Priced bool
 	Money  string
