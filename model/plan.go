@@ -82,8 +82,8 @@ type Plan struct {
 	Resume []Resume
 	// Hazards are warnings that the person must see before saying yes.
 	Hazards []string
-	// Asks are the reasons to ask once more after a yes, such as tool calls that
-	// would run again. To carry the plan out is to have said yes to each.
+	// Asks are the reasons to think twice, such as tool calls that would run again. To
+	// carry the plan out is to have said yes to each.
 	Asks []string
 	// Entry is the journal entry that an undo or a redo is about, else 0.
 	Entry int64
@@ -116,6 +116,10 @@ const (
 // Idle reports whether there is nothing to do, because what the plan is to bring
 // about is so already. A run always does something, though Hindcast writes nothing.
 func (p *Plan) Idle() bool { return p.Op != OpRun && len(p.Writes) == 0 && len(p.Files) == 0 }
+
+// CanBeUndone reports whether an undo takes back what the plan does. A purge forgets for good, and the tools of a run
+// have done what they do.
+func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpRun }
 
 // PlanFile is one file or folder that a plan changes.
 type PlanFile struct {
@@ -236,7 +240,7 @@ type PlanKind uint8
 // where the head goes and what that does to the path, what it does to the state, how
 // the agent goes on, and what is written.
 const (
-	// PlanAsks: a reason to ask once more after a yes.
+	// PlanAsks: a reason to think twice before a yes.
 	PlanAsks PlanKind = iota
 	// PlanWarning: what a person must see before a yes.
 	PlanWarning

@@ -294,15 +294,34 @@ func TestEdit_nameIsTaken(t *testing.T) {
 	shows(t, p, "as trip-planner-edit2")
 }
 
-// Where a plan has reasons to ask once more, a yes is not enough: a second question
-// lists them, and keys that were typed ahead do not answer it either.
-func TestRestore_asksOnceMore(t *testing.T) {
+// What an undo takes back is asked once, in one box with the warnings.
+func TestRepair_asksOnceWithAWarning(t *testing.T) {
+	t.Parallel()
+	s := newAble(t)
+	s.plan = func(op model.Op, ref model.Ref, _ string) (model.Plan, error) {
+		return model.Plan{Op: op, Session: ref.Session, Writes: []string{"one row"}, Asks: []string{"book_train would run again"}}, nil
+	}
+	o := options(s)
+	o.Session = sample.Trip
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.Repair)
+	shows(t, p, "book_train would run again", "[ No ]")
+	p.Press(keymap.Confirm, keymap.Yes)
+	shows(t, p, "repaired: ")
+	if len(s.done) != 1 {
+		t.Errorf("carried out %+v", s.done)
+	}
+}
+
+// Where nothing takes a plan back, a yes is not enough: a second question lists the reasons
+// to think twice, and keys that were typed ahead do not answer it either.
+func TestPurge_asksOnceMore(t *testing.T) {
 	skip.Sequential(t)
 	t.Parallel()
 	const quiet = 300 * time.Millisecond
 	s, clock := newAble(t), &held{}
-	s.plan = func(op model.Op, ref model.Ref, _ string) (model.Plan, error) {
-		return model.Plan{Op: op, Session: ref.Session, Writes: []string{"one row"}, Asks: []string{"book_train would run again", "the session was written 3 s ago"}}, nil
+	s.plan = func(_ model.Op, ref model.Ref, _ string) (model.Plan, error) {
+		return model.Plan{Op: model.OpPurge, Session: ref.Session, Writes: []string{"one row"}, Asks: []string{"it is forgotten for good", "the session was written 3 s ago"}}, nil
 	}
 	o := options(s)
 	o.Session = sample.Trip
@@ -333,7 +352,7 @@ func TestRestore_asksOnceMore(t *testing.T) {
 		p.Send(screentest.Key(t, "y"))
 		p.WaitFor("the key to be handled", func(string) bool { return clock.waiting(quiet) > before })
 	}
-	shows(t, p, "Once more: repair trip-planner", "1.  book_train would run again", "2.  the session was written 3 s ago", "read the reasons")
+	shows(t, p, "Once more: purge trip-planner", "1.  it is forgotten for good", "2.  the session was written 3 s ago", "read the reasons")
 	arm("[ No ]")
 	p.Send(screentest.Key(t, "enter")) // No is the default
 	waitFor(t, p, "nothing was changed")
@@ -343,7 +362,7 @@ func TestRestore_asksOnceMore(t *testing.T) {
 	ask()
 	arm("[ No ]")
 	p.Send(screentest.Key(t, "y"))
-	waitFor(t, p, "repaired: ")
+	waitFor(t, p, "forgot what was set aside")
 	if len(s.done) != 1 {
 		t.Errorf("carried out %+v", s.done)
 	}
@@ -436,10 +455,10 @@ func TestRestore_resumeCallCanBeCopied(t *testing.T) {
 	shows(t, p, "c  copy resume call  what goes on from here")
 	p.Press(keymap.Menu, keymap.Back)
 	p.Press(keymap.Timeline, keymap.Repair)
-	shows(t, p, "agent(None)  the model goes on")
+	shows(t, p, "then    agent(None)", "the model goes on")
 	lacks(t, p, "agent([])")
 	p.Press(keymap.Confirm, keymap.PlanDetails)
-	shows(t, p, "resume     agent(None)  the model goes on", "resume     agent([])", "tab in short")
+	shows(t, p, "resume     agent(None)", "resume     agent([])", "tab in short")
 	p.Press(keymap.Confirm, keymap.Yes)
 	shows(t, p, "y c copies · u undo")
 	p.Press(keymap.Timeline, keymap.Yank)

@@ -101,8 +101,7 @@ func (m *Model) showPlan(p proposal, err error) tea.Cmd {
 	return m.proposePlan(p)
 }
 
-// proposePlan asks about a plan. Where the plan has reasons to ask once more, a yes leads to
-// a second question.
+// proposePlan asks about a plan. Where nothing takes it back, a yes leads to a second question.
 func (m *Model) proposePlan(p proposal) tea.Cmd {
 	answers := dialog.Answers{
 		Yes: func() tea.Cmd { return m.applyPlan(p) },
@@ -117,7 +116,7 @@ func (m *Model) proposePlan(p proposal) tea.Cmd {
 		},
 	}
 	first := answers
-	if len(p.made.Asks) > 0 {
+	if len(p.made.Asks) > 0 && !p.made.CanBeUndone() {
 		first.Yes = func() tea.Cmd { return m.openQuestion(dialog.NewSecondQuestion(m.styles, m.keys, &p.made, answers)) }
 	}
 	return m.openQuestion(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed, first))

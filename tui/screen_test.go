@@ -303,10 +303,6 @@ func TestScreen_asciiEverywhere(t *testing.T) {
 				check(t, a.String(), p)
 			}
 		}
-		if strings.Contains(p.Screen(), "Once more: ") {
-			p.Press(keymap.Confirm, keymap.Yes)
-			check(t, "once more", p)
-		}
 		for _, a := range []keymap.Action{keymap.Journal, keymap.Back, keymap.Undo} {
 			p.Press(keymap.Timeline, a)
 			check(t, a.String(), p)

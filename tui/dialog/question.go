@@ -74,8 +74,14 @@ func wholePlan(plan *model.Plan, change Change) []sheet.Paragraph {
 	}
 	var paragraphs []sheet.Paragraph
 	var before model.PlanKind
+	calls := plan.Resume
 	for _, line := range plan.Lines(state...) {
 		p := planParagraph(line)
+		if line.Kind == model.PlanResume {
+			p.Text, p.Call = calls[0].Call, true
+			p, paragraphs = sheet.Paragraph{Text: calls[0].Then}, append(paragraphs, p)
+			calls = calls[1:]
+		}
 		if line.Kind == model.PlanState && line.Kind == before {
 			p.Label = "" // one change in many lines
 		}

@@ -26,6 +26,8 @@ type line struct {
 	pick        sheet.Pick
 	// grave says that the line is a warning, which is cut after the others.
 	grave bool
+	// call says that the text is a call that a person copies.
+	call bool
 }
 
 // tighter are the numbers of rows that a line of a plan in short may take, the
@@ -36,7 +38,7 @@ var tighter = [][2]int{{0, 0}, {0, 2}, {3, 2}, {2, 2}, {2, 1}, {1, 1}}
 func paragraphs(lines []line, most [2]int) []sheet.Paragraph {
 	var list []sheet.Paragraph
 	for _, l := range lines {
-		p := sheet.Paragraph{Label: l.label, LabelPick: sheet.Muted, Text: l.text, Pick: l.pick, Most: most[1]}
+		p := sheet.Paragraph{Label: l.label, LabelPick: sheet.Muted, Text: l.text, Pick: l.pick, Most: most[1], Call: l.call}
 		if l.grave {
 			p.LabelPick, p.Pick, p.Most = sheet.Warn, sheet.Warn, most[0]
 		}
@@ -63,11 +65,12 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 		add("returns", fmt.Sprintf("%s: %s", model.Count(n, "snapshot"), nameSnapshots(p.Reactivates)), sheet.Active)
 	}
 	add("state", strings.Join(change.Brief, " · "), nil)
-	then := p.Loads
 	if len(p.Resume) > 0 {
-		then = p.Resume[0].Call + "  " + p.Resume[0].Then
+		lines = append(lines, line{label: "then", text: p.Resume[0].Call, pick: sheet.Strong, call: true})
+		add("", p.Resume[0].Then, nil)
+	} else {
+		add("then", p.Loads, sheet.Strong)
 	}
-	add("then", then, sheet.Strong)
 	add("writes", describeWrites(p, undo), nil)
 	return lines
 }

@@ -111,7 +111,7 @@ func (c *Content) goOn(here Here) {
 // addWay shows one way to go on.
 func (c *Content) addWay(call, then, warning string) {
 	if call != "" {
-		c.Add("call", call, sheet.Strong)
+		c.AddCall("call", call)
 		c.calls = append(c.calls, call)
 	}
 	c.Add("then", then, nil)
@@ -149,7 +149,7 @@ func (c *Content) addCheckpoint(cp conversation.Checkpoint) {
 		return
 	}
 	effect, warning := cp.Executes()
-	c.Add("call", cp.Call(), sheet.Strong)
+	c.AddCall("call", cp.Call())
 	c.Add("payload", string(c.payload), nil)
 	c.Add("then", effect, nil)
 	if warning != "" {

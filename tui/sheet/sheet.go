@@ -42,6 +42,9 @@ type Paragraph struct {
 	Fit func(g *look.Glyphs, w int) string
 	// Wide says that the text begins where labels do: a heading, in one row.
 	Wide bool
+	// Call says that the text is a call that a person copies. It is in one row, which begins where labels do if
+	// that makes it fit. Else it is broken at spaces outside of quotes, and each row but the last ends in a backslash.
+	Call bool
 	// Most is how many rows the text takes at most; the last one then ends with an
 	// ellipsis. 0 is for as many as it needs.
 	Most int
@@ -142,6 +145,10 @@ func (s *Sheet) wrapParagraph(p Paragraph, width int) {
 		s.rows = append(s.rows, p)
 		return
 	}
+	if p.Call {
+		s.layOutCall(p, width)
+		return
+	}
 	text := p.Text
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + " (cut here)"
@@ -155,6 +162,72 @@ func (s *Sheet) wrapParagraph(p Paragraph, width int) {
 		s.rows = append(s.rows, p)
 		p.Label = ""
 	}
+}
+
+// layOutCall lays out a call that does not fit in width cells beside its label.
+func (s *Sheet) layOutCall(p Paragraph, width int) {
+	text := printable.Text(p.Text)
+	whole := max(s.w-2*s.margin, 1)
+	rows, fits := breakCall(text, width)
+	if cell.Width(text) <= whole || !fits {
+		rows, _ = breakCall(text, whole)
+		p.Wide = true
+	}
+	if p.Wide && p.Label != "" {
+		label := p
+		label.Text, label.Wide = "", false
+		s.rows = append(s.rows, label)
+	}
+	for _, row := range rows {
+		p.Text = row
+		s.rows = append(s.rows, p)
+		p.Label = ""
+	}
+}
+
+// breakCall breaks a call into rows of at most w cells, at spaces outside of quotes; fits is false if a word had to be
+// broken. A shell joins the rows again.
+func breakCall(text string, w int) (rows []string, fits bool) {
+	const goesOn = ` \`
+	row := ""
+	for fits = true; ; {
+		word, rest, more := cutWord(text)
+		joined := strings.TrimPrefix(row+" "+word, " ")
+		room := w
+		if more {
+			room = max(w-len(goesOn), 1)
+		}
+		if row != "" && cell.Width(joined) > room {
+			rows, joined = append(rows, row+goesOn), word
+		}
+		for cell.Width(joined) > room {
+			fits = false
+			end := cell.Fit(joined, w-1)
+			if end == 0 || end == len(joined) {
+				break // the row is cut when it is drawn
+			}
+			rows, joined = append(rows, joined[:end]+goesOn[1:]), joined[end:]
+		}
+		if row, text = joined, rest; !more {
+			return append(rows, row), fits
+		}
+	}
+}
+
+// cutWord cuts a call at its first space that is in no quotes.
+func cutWord(text string) (word, rest string, more bool) {
+	quote := rune(0)
+	for i, c := range text {
+		switch {
+		case quote == 0 && c == ' ':
+			return text[:i], text[i+1:], true
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+	}
+	return text, "", false
 }
 
 // continueLabel has the label of a paragraph, which is in its first row, go on in the rows below. It

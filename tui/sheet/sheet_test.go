@@ -34,6 +34,40 @@ func TestSheet_wrapsBesideTheLabels(t *testing.T) {
 	}
 }
 
+// A call is not broken inside a word or a quotation: its rows, without the backslashes at their ends, are the call.
+func TestSheet_breaksNoCall(t *testing.T) {
+	for _, call := range []string{
+		"claude --resume e6ca128b-87f8-49e4-9842-52eca349264e",
+		"cd '/home/me/a project with spaces' && codex resume 019d22a1-b2c3-4d5e-8f60-718293a4b5c6",
+		`agent([{"interruptResponse": {"interruptId": "a b", "response": 1}}])`,
+	} {
+		for w := 62; w < 100; w++ {
+			s := New(colourless)
+			s.Resize(w, 20)
+			s.Set([]Paragraph{{Label: "then", Text: call, Call: true}})
+			rows := strings.Split(strings.TrimRight(screentest.Draw(s, 20), "\n"), "\n")
+			text := strings.TrimPrefix(rows[0], "then")
+			for _, row := range rows[1:] {
+				text = strings.TrimSuffix(text, ` \`) + " " + strings.TrimSpace(row)
+			}
+			if got := strings.TrimSpace(text); got != call {
+				t.Errorf("%d cells: %q, want %q", w, got, call)
+			}
+		}
+	}
+	s := New(colourless)
+	s.Resize(30, 4)
+	s.Set([]Paragraph{{Label: "then", Text: "claude --resume e6ca128b-87f8-49e4-9842-52eca349264e", Call: true}})
+	if got, want := screentest.Draw(s, 4), "then\nclaude --resume \\\ne6ca128b-87f8-49e4-9842-52eca\\\n349264e\n"; got != want {
+		t.Errorf("it is\n%swant\n%s", got, want)
+	}
+	s.Resize(56, 4)
+	s.Set([]Paragraph{{Label: "then", Text: "claude --resume e6ca128b-87f8-49e4-9842-52eca349264e", Call: true}})
+	if got, want := screentest.Draw(s, 2), "then\nclaude --resume e6ca128b-87f8-49e4-9842-52eca349264e\n"; got != want {
+		t.Errorf("it is\n%swant\n%s", got, want)
+	}
+}
+
 // A label goes on below itself, so that its words are read at every width of a tab.
 func TestSheet_wrapsALabel(t *testing.T) {
 	labels := []string{"tokens from a cache, of the session", "premium requests, of the session", "id"}

@@ -10,6 +10,11 @@ func (l *Lines) Add(label, text string, pick Pick) {
 	l.Paragraphs = append(l.Paragraphs, Paragraph{Label: label, LabelPick: Muted, Text: text, Pick: pick})
 }
 
+// AddCall adds a call that a person copies.
+func (l *Lines) AddCall(label, text string) {
+	l.Paragraphs = append(l.Paragraphs, Paragraph{Label: label, LabelPick: Muted, Text: text, Pick: Strong, Call: true})
+}
+
 // AddHeading adds a heading, with an empty row before it.
 func (l *Lines) AddHeading(text string) {
 	if len(l.Paragraphs) > 0 {
