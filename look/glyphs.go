@@ -70,12 +70,12 @@ var Unicode = Glyphs{
 
 // ASCII are the shapes for all others.
 var ASCII = Glyphs{
-	Gutter: model.GlyphsASCII, Active: "o", Orphaned: ".", Head: "@",
+	Gutter: model.GlyphsASCII, Active: "o", Orphaned: "%", Head: "@",
 	Horizontal: "-", Vertical: "|",
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Cursor: "*", Mark: "=",
 	Open: "v", Closed: ">", Ellipsis: "~",
-	Error: "x", Damaged: "!", Interrupted: "?", Repaired: "&", Evicted: "^", Redacted: "%", Inferred: "~",
+	Error: "x", Damaged: "!", Interrupted: "?", Repaired: "&", Evicted: "^", Redacted: "#", Inferred: "~",
 	Thumb: "#",
 	Dot:   "-", Arrow: "->", Into: "/",
 	Added: "+", Removed: "-", Changed: "~",

@@ -57,6 +57,22 @@ func TestRead_namesTheUnknownWord(t *testing.T) {
 	}
 }
 
+// A snapshot's shape is no other's, and no mark of a snapshot; an orphan's is no mere dot.
+func TestGlyphs_tellSnapshotsApart(t *testing.T) {
+	for name, g := range map[string]Glyphs{"Unicode": Unicode, "ASCII": ASCII} {
+		seen := map[string]string{".": "a dot"}
+		for what, sign := range map[string]string{
+			"active": g.Active, "orphaned": g.Orphaned, "head": g.Head, "a step": g.Dot, "error": g.Error, "damaged": g.Damaged,
+			"interrupted": g.Interrupted, "repaired": g.Repaired, "evicted": g.Evicted, "redacted": g.Redacted, "inferred": g.Inferred,
+		} {
+			if other := seen[sign]; other != "" {
+				t.Errorf("%s: %s and %s are both %q", name, what, other, sign)
+			}
+			seen[sign] = what
+		}
+	}
+}
+
 func TestGlyphs_areOneCellWide(t *testing.T) {
 	for _, g := range []Glyphs{Unicode, ASCII} {
 		v := reflect.ValueOf(g)

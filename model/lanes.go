@@ -382,7 +382,7 @@ const (
 	// GlyphsUnicode draws ○ on the active path, ◌ off it and ◉ at the head, and
 	// · for a step, which stands in the lane of its snapshot.
 	GlyphsUnicode GlyphSet = iota
-	// GlyphsASCII draws o, ., @ and - for the same.
+	// GlyphsASCII draws o, %, @ and - for the same.
 	GlyphsASCII
 )
 
@@ -400,7 +400,7 @@ type glyphs struct {
 
 var glyphSets = [...]glyphs{
 	GlyphsUnicode: {"○", "◌", "◉", "·", "│ ", "  ", "├─", "╰─", "╮", "╳", "… "},
-	GlyphsASCII:   {"o", ".", "@", "-", "| ", "  ", "+-", "`-", `\`, "x", "~ "},
+	GlyphsASCII:   {"o", "%", "@", "-", "| ", "  ", "+-", "`-", `\`, "x", "~ "},
 }
 
 // AppendGutter appends the drawing of one row to dst: 2*lanes columns, padded

@@ -466,15 +466,15 @@ func TestTimeline_drawsInASCII(t *testing.T) {
 `}.read(t)
 	want := `
 x
-.     5 parentPruned
+%     5 parentPruned
 
 o     0
 @     1
 ` + "`-\\" + `
-  .   2 restore #1
+  %   2 restore #1
   +-\
-  | . 3 restore #2
-  .   4 restore #1`
+  | % 3 restore #2
+  %   4 restore #1`
 	if got := strings.Join(draw(NewTimeline(headers), GlyphsASCII), "\n"); got != want[1:] {
 		t.Errorf("drawn as\n%s\nnot as%s", got, want)
 	}
