@@ -312,6 +312,8 @@ type printer struct {
 	glyphs look.Glyphs
 	// width is the number of cells to which lines are cut, or 0.
 	width int
+	// links says that paths are links, which the terminal opens.
+	links bool
 }
 
 // runAnswer makes the RunE of a command that writes an answer: run gets a
@@ -344,13 +346,13 @@ func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run run
 	if asJSON(cmd) {
 		out = a.harmlessWriter(out)
 	}
-	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.newPaint(), look.Unicode, a.lineWidth()}
+	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.newPaint(), look.Unicode, a.lineWidth(), false}
 	if !p.json { // a document has no shapes, so it looks at no theme
 		asked, err := look.Read(a.theme, a.Getenv)
 		if err != nil {
 			return err
 		}
-		p.glyphs = asked.Glyphs
+		p.glyphs, p.links = asked.Glyphs, asked.Links && a.OutTerminal && out == a.Out
 	}
 	err := run(cmd.Context(), p, args)
 	return errors.Join(err, p.Flush())

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -116,7 +118,7 @@ func (a *App) examineOf(ctx context.Context, p *printer, of *subject, s *home.St
 	p.writeIdentity(&s.Identity, of)
 	p.writeRelease(seen.release)
 	if err = a.writeOthers(ctx, p, &s.Identity); err == nil {
-		p.writeCheckups(seen.list, seen.framework)
+		p.writeCheckups(seen.list, seen.framework, s.At)
 		p.writeRequests(seen)
 	}
 	return faults, err
@@ -328,9 +330,9 @@ func (c *checkup) checkSession(ctx context.Context, s store.Store) {
 func (p *printer) writeIdentity(id *store.Identity, of *subject) {
 	switch {
 	case len(of.home.Stores()) > 1:
-		fmt.Fprintln(p, p.paint.in(bold, printable.String(id.At)))
+		fmt.Fprintln(p, p.paint.in(bold, p.linkPath(id.At, id.At)))
 	case isDirectory(of.address) && survey.ResolvePath(of.address) != survey.ResolvePath(id.At):
-		fmt.Fprintf(p, "%s, the only store in %s\n", printable.String(id.At), printable.String(of.address))
+		fmt.Fprintf(p, "%s, the only store in %s\n", p.linkPath(id.At, id.At), printable.String(of.address))
 	}
 	p.writeSentence("", fmt.Sprintf("recognised as %s: %s", id.Name, id.Why))
 }
@@ -360,8 +362,8 @@ func (a *App) writeOthers(ctx context.Context, p *printer, o *store.Identity) er
 	return nil
 }
 
-// writeCheckups writes the faults below the session that they are in.
-func (p *printer) writeCheckups(list []checkup, framework string) {
+// writeCheckups writes the faults below the session that they are in. at is where the store is.
+func (p *printer) writeCheckups(list []checkup, framework, at string) {
 	faults, ill, idle := 0, 0, 0
 	for _, c := range list {
 		if len(c.faults) == 0 {
@@ -387,7 +389,7 @@ func (p *printer) writeCheckups(list []checkup, framework string) {
 		costs := false
 		for i := range c.faults {
 			f := &c.faults[i]
-			p.writeFault(f, framework)
+			p.writeFault(f, framework, at)
 			switch stays := c.whyStays(f) != ""; {
 			case stays && f.Severity < model.Loses:
 				idle++
@@ -414,15 +416,15 @@ func (p *printer) writeCheckups(list []checkup, framework string) {
 }
 
 // writeFault writes one fault: its code, where it is, what it means, and what the
-// framework makes of it.
-func (p *printer) writeFault(f *model.Fault, framework string) {
+// framework makes of it. at is where the store is.
+func (p *printer) writeFault(f *model.Fault, framework, at string) {
 	if f.Severity == model.Note {
 		fmt.Fprintf(p, "  note %s\n", strings.TrimPrefix(printable.String(f.File)+": "+printable.String(f.Meaning), ": "))
 		return
 	}
 	fmt.Fprintf(p, "  %s\n", p.paint.in(yellow, printable.String(f.Code)))
 	if f.File != "" {
-		where := printable.String(f.File)
+		where := p.linkFile(at, f.File)
 		if f.Path != "" {
 			where += " at " + printable.String(f.Path)
 		}
@@ -432,6 +434,15 @@ func (p *printer) writeFault(f *model.Fault, framework string) {
 	if f.Verdict != "" {
 		p.writeSentence("    ", labelVerdict(f.Verdict, framework))
 	}
+}
+
+// linkFile returns how a file of a store is shown: as a link where it is there, and not a row of the store.
+func (p *printer) linkFile(at, file string) string {
+	path := filepath.Join(at, filepath.FromSlash(file))
+	if _, err := os.Lstat(path); !p.links || !filepath.IsLocal(file) || err != nil {
+		return printable.String(file)
+	}
+	return p.linkPath(path, file)
 }
 
 // labelVerdict puts the name of the framework before its verdict, once.

@@ -82,7 +82,7 @@ func (a *App) surveyFolder(ctx context.Context, p *printer, dir string) error {
 		}
 		if all.Faults != nil {
 			p.writeRelease(release)
-			p.writeCheckups(list, only.Framework)
+			p.writeCheckups(list, only.Framework, only.At)
 		}
 	}
 	if failed == nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
-	"hindcast/model/printable"
 	"hindcast/redact"
 	"hindcast/store"
 	"hindcast/store/home"
@@ -441,7 +440,7 @@ func (p *printer) writeTally(done string, t *tally) error {
 	if t.Labels > 0 {
 		fmt.Fprintf(p, " with %s,", model.Count(t.Labels, "label"))
 	}
-	fmt.Fprintf(p, " to %s%s\n", printable.String(t.Store), t.leftOut())
+	fmt.Fprintf(p, " to %s%s\n", p.linkPath(t.Store, t.Store), t.leftOut())
 	return nil
 }
 

@@ -5,6 +5,7 @@ package look
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -17,18 +18,23 @@ type Asked struct {
 	Palette string
 	// Glyphs are the shapes to draw with.
 	Glyphs Glyphs
+	// Links says that the terminal opens links to files (OSC 8).
+	Links bool
 }
 
 // Words returns the words that [Read] knows, each once.
-func Words() []string { return []string{"auto", "dark", "light", "16", "none", "unicode", "ascii"} }
+func Words() []string {
+	return []string{"auto", "dark", "light", "16", "none", "unicode", "ascii", "links", "nolinks"}
+}
 
 // Read returns the shapes and the palette to draw with. names is the theme from the
 // command line; if it is "", Read uses HINDCAST_THEME. A theme is a comma-separated
-// list of auto, dark, light, 16, none, unicode and ascii. An unknown word is an
+// list of the [Words]. An unknown word is an
 // error. Of several words for the palette, or for the shapes, the last counts. If no word
-// names the shapes, TERM and the locale choose them.
+// names the shapes, TERM and the locale choose them. If none is about links, the
+// terminal's own variables tell whether it has them.
 func Read(names string, getenv func(string) string) (Asked, error) {
-	asked := Asked{Glyphs: Unicode}
+	asked := Asked{Glyphs: Unicode, Links: opensLinks(getenv)}
 	if Dumb(getenv) || !utf8Locale(getenv) {
 		asked.Glyphs = ASCII
 	}
@@ -45,11 +51,46 @@ func Read(names string, getenv func(string) string) (Asked, error) {
 			asked.Glyphs = Unicode
 		case "ascii":
 			asked.Glyphs = ASCII
+		case "links", "nolinks":
+			asked.Links = word == "links"
 		default:
 			return asked, fmt.Errorf("theme: read %s: %q is none of %s", from, name, strings.Join(Words(), ", "))
 		}
 	}
 	return asked, nil
+}
+
+// opensLinks reports whether the environment is that of a terminal which opens links to files. A multiplexer may pass
+// none on, and over SSH a file is on another machine.
+func opensLinks(getenv func(string) string) bool {
+	term := getenv("TERM")
+	for _, name := range []string{"TMUX", "STY", "SSH_CONNECTION", "SSH_TTY"} {
+		if getenv(name) != "" {
+			return false
+		}
+	}
+	if strings.HasPrefix(term, "screen") || strings.HasPrefix(term, "tmux") || Dumb(getenv) {
+		return false
+	}
+	for _, name := range []string{"KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "WEZTERM_PANE", "GHOSTTY_RESOURCES_DIR"} {
+		if getenv(name) != "" {
+			return true
+		}
+	}
+	const withLinks = 5000 // the first version of VTE that has them
+	if version, err := strconv.Atoi(getenv("VTE_VERSION")); err == nil && version >= withLinks {
+		return true
+	}
+	switch getenv("TERM_PROGRAM") {
+	case "iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby":
+		return true
+	}
+	for _, name := range []string{"xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"} {
+		if strings.HasPrefix(term, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Dumb reports whether the terminal says that it takes text only.

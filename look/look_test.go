@@ -39,7 +39,7 @@ func TestRead_asksTheEnvironment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Asked{tc.palette, Unicode}
+			want := Asked{Palette: tc.palette, Glyphs: Unicode}
 			if tc.ascii {
 				want.Glyphs = ASCII
 			}
@@ -50,9 +50,34 @@ func TestRead_asksTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestRead_links(t *testing.T) {
+	for _, tc := range []struct {
+		env   map[string]string
+		names string
+		want  bool
+	}{
+		{nil, "", false},
+		{map[string]string{"TERM": "xterm-256color"}, "", false},
+		{map[string]string{"TERM": "xterm-kitty"}, "", true},
+		{map[string]string{"VTE_VERSION": "7600"}, "", true},
+		{map[string]string{"VTE_VERSION": "4999"}, "", false},
+		{map[string]string{"TERM_PROGRAM": "iTerm.app", "NO_COLOR": "1"}, "", true},
+		{map[string]string{"TERM_PROGRAM": "iTerm.app", "TMUX": "/tmp/tmux"}, "", false},
+		{map[string]string{"WT_SESSION": "x", "SSH_CONNECTION": "a b"}, "", false},
+		{map[string]string{"KITTY_WINDOW_ID": "1", "TERM": "dumb"}, "", false},
+		{map[string]string{"KITTY_WINDOW_ID": "1"}, "dark,nolinks", false},
+		{map[string]string{"KITTY_WINDOW_ID": "1", Variable: "nolinks"}, "", false},
+		{nil, "links", true},
+	} {
+		if asked, err := Read(tc.names, env(tc.env)); err != nil || asked.Links != tc.want {
+			t.Errorf("%v with %q: %v, %v", tc.env, tc.names, asked.Links, err)
+		}
+	}
+}
+
 func TestRead_namesTheUnknownWord(t *testing.T) {
 	_, err := Read("", env(map[string]string{Variable: "dark,pink"}))
-	if want := `theme: read HINDCAST_THEME: "pink" is none of auto, dark, light, 16, none, unicode, ascii`; err == nil || err.Error() != want {
+	if want := `theme: read HINDCAST_THEME: "pink" is none of auto, dark, light, 16, none, unicode, ascii, links, nolinks`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
