@@ -250,7 +250,7 @@ func TestREADME_themesAreKnown(t *testing.T) {
 			words = append(words, word)
 		}
 	}
-	if len(words) != 6 {
+	if len(words) != 8 {
 		t.Fatalf("it names %q", words)
 	}
 	for _, word := range words {
