@@ -26,6 +26,7 @@ func (a *App) grepCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	var fixed, ignore, sensitive, counted bool
+	var since string
 	var found searched
 	cmd := &cobra.Command{
 		Use:   "grep PATTERN [STORE...] [SESSION]",
@@ -50,7 +51,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
   hindcast grep 'no room left' trips.db --all
   hindcast grep webhook --sessions-with-matches
-  hindcast grep webhook --max 20
+  hindcast grep webhook --project payments --since 7d --max 20
   hindcast grep refund trips.db --tool book_hotel --json | jq '.[].text'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -70,6 +71,13 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				return usagef("--ignore-case and --case-sensitive: give one of them")
 			case counted && found.onlyFirst:
 				return usagef("--count and --sessions-with-matches: give one of them")
+			case since != "":
+				var err error
+				if found.since, err = query.ParseSince(since, time.Now()); err != nil {
+					return usagef("grep: --since %w", err)
+				}
+			}
+			switch {
 			case found.most < 0:
 				return usagef("grep: --max %d: less than nothing", found.most)
 			}
@@ -95,6 +103,9 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			defer of.home.Close()
 			found.app, found.of = a, of
 			sessions := of.sources(ctx, &found.failed)
+			if of.session == "" {
+				sessions = found.selectSessions(sessions)
+			}
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}
@@ -122,6 +133,8 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 	cmd.Flags().StringVar(&found.Tool, "tool", "", "only texts of the calls and results of the tool of a `NAME`")
 	cmd.Flags().BoolVar(&found.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
 	cmd.Flags().BoolVar(&found.All, "all", false, "print a text again wherever it comes back")
+	cmd.Flags().StringVar(&found.project, "project", "", "only sessions whose project has a `TEXT` in its path, in letters of either case")
+	cmd.Flags().StringVar(&since, "since", "", "only sessions that changed since a `TIME`: yesterday, 12h, 7d, or 2026-11-01")
 	cmd.Flags().IntVarP(&found.most, "max", "m", 0, "stop after `N` texts in all; 0 for no end")
 	cmd.Flags().BoolVarP(&counted, "count", "c", false, "print a line for each session, with the number of texts found in it")
 	cmd.Flags().BoolVarP(&found.onlyFirst, "sessions-with-matches", "l", false, "print a line for each session in which something is found")
@@ -133,6 +146,9 @@ type searched struct {
 	app *App
 	query.Search
 	of *subject
+	// project is a part of the paths of projects, "" for any. since is when sessions changed at the earliest.
+	project string
+	since   time.Time
 	// most bounds the hits, 0 for no bound. onlyFirst ends the search of a session at its first hit.
 	most      int
 	onlyFirst bool
@@ -142,6 +158,22 @@ type searched struct {
 	// that could not be searched.
 	n, sessions int
 	failed      error
+}
+
+// selectSessions yields the sessions of the project that is asked for, which changed since the time that is asked for.
+// A session whose project or time is unknown is of no project and of no time.
+func (f *searched) selectSessions(sessions iter.Seq2[query.Source, error]) iter.Seq2[query.Source, error] {
+	part := strings.ToLower(f.project)
+	return func(yield func(query.Source, error) bool) {
+		for in, err := range sessions {
+			if err == nil && (!strings.Contains(strings.ToLower(in.Project), part) || in.UpdatedAt.Before(f.since)) {
+				continue
+			}
+			if !yield(in, err) {
+				return
+			}
+		}
+	}
 }
 
 // foundIn is a hit in a session.
