@@ -164,6 +164,7 @@ func TestScreen_finds(t *testing.T) {
 		{"", "", "deep/b.mem", "[b.mem]", true},
 		{"", "", "one/a.mem two/b.mem", "[a.mem b.mem]", false},
 		{"many", "", "many/a.mem many/b.mem", "[a.mem b.mem]", false},
+		{"a.mem b.mem", "", "a.mem b.mem usual/c.mem", "[a.mem b.mem]", false},
 		{"", "", "", "[demo]", true},
 	} {
 		s := newShelf(t, "usual/*.mem")

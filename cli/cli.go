@@ -145,7 +145,7 @@ func Run(ctx context.Context, a *App, args []string) int {
 func (a *App) rootCommand() *cobra.Command {
 	version := false
 	root := &cobra.Command{
-		Use:   "hindcast [STORE [SESSION]]",
+		Use:   "hindcast [STORE...] [SESSION]",
 		Short: "travel through the sessions of an agent, and put one back",
 		Long: `Hindcast opens the session store that an agent framework wrote, shows the
 session as a tree of snapshots, what changed between any two of them, and puts
@@ -193,7 +193,7 @@ lists them.`,
 		if version {
 			return nil
 		}
-		return storeOrCommand(cmd, args)
+		return a.storeOrCommand(cmd, args)
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().Bool("json", false, "print one JSON document")

@@ -59,14 +59,14 @@ func argsBetween(least, most int) cobra.PositionalArgs {
 
 // storeOrCommand checks the screen's arguments. The first of two or more words may have been meant as a
 // command.
-func storeOrCommand(cmd *cobra.Command, args []string) error {
+func (a *App) storeOrCommand(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
 	}
 	if _, err := os.Lstat(args[0]); err != nil && nearestName(args[0], commandNames(cmd)) != "" {
 		return unknownWord(cmd, args[0])
 	}
-	if len(args) > 2 {
+	if len(args) > 2 && !a.isStore(args[0]) {
 		return usagef("unknown command %q", args[0])
 	}
 	return nil

@@ -307,17 +307,21 @@ func (a *App) chooseStore(cmd *cobra.Command, args []string) (Shown, error) {
 			},
 		}, nil
 	}
-	h, err := a.homeAt(ctx, args[0])
+	h, _, rest, err := a.homeOf(ctx, words{}, args)
 	if errors.Is(err, fs.ErrNotExist) && a.isPlain(args[0]) {
 		err = unknownWord(cmd, args[0])
 	}
 	if err != nil {
 		return Shown{}, err
 	}
-	if len(args) == 1 {
+	switch len(rest) {
+	case 0:
 		return Shown{Home: h, Store: h.OnlyStore()}, nil
+	case 1:
+	default:
+		return Shown{Home: h}, usagef("%s, but %s", cmd.UseLine(), given(args))
 	}
-	session, err := a.sessionOf(ctx, h, args[0], args[1])
+	session, err := a.sessionOf(ctx, h, args[0], rest[0])
 	if err != nil {
 		return Shown{Home: h}, err
 	}
