@@ -103,6 +103,20 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// Where no store is found, each command says so once and nothing else.
+func TestArguments_withoutAStore(t *testing.T) {
+	const want = "hindcast: STORE is not given, and no store is in the usual places or below this directory\n" +
+		"  Name one, or set HINDCAST_STORE. hindcast demo makes one to try things on.\n"
+	for _, line := range []string{"sessions", "grep x", "labels", "doctor", "log", "stats", "export", "undo", "journal", "show 3", "diff 3", "diverge 1 2", "messages", "report"} {
+		s := newShelf(t, "usual/*.mem")
+		s.OutTerminal = false
+		t.Chdir(s.dir)
+		if code, out, err := s.run(t, strings.Fields(line)...); code != 1 || out != "" || err != want {
+			t.Errorf("%s: exit %d, %q, %q", line, code, out, err)
+		}
+	}
+}
+
 // TestScreen_wordThatIsNone: what is wrong with a word does not depend on where the output goes.
 func TestScreen_wordThatIsNone(t *testing.T) {
 	const none = ": no such command, path or session"

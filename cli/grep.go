@@ -120,7 +120,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			default:
 				err = p.writeGrep(hits)
 			}
-			if err == nil && found.n == 0 {
+			if err == nil && found.n == 0 && (found.sessions > 0 || found.failed == nil) {
 				err = fmt.Errorf("grep: nothing fits %.80q in %s", args[0], model.Count(found.sessions, "session"))
 			}
 			return errors.Join(err, found.failed)

@@ -191,7 +191,10 @@ is listed without one.`,
 		if p.json {
 			return errors.Join(writeArray(p, list), failed)
 		}
-		return errors.Join(p.writeLabels(list), failed)
+		if err := p.writeLabels(list, &failed); err != nil {
+			return err
+		}
+		return failed
 	})
 }
 
@@ -223,7 +226,8 @@ func (a *App) labelsOf(ctx context.Context, sessions iter.Seq2[query.Source, err
 	}
 }
 
-func (p *printer) writeLabels(list iter.Seq2[labelJSON, error]) error {
+// writeLabels writes a table of labels. That there are none is said unless failed holds why some may be missing.
+func (p *printer) writeLabels(list iter.Seq2[labelJSON, error], failed *error) error {
 	var t table
 	t.addRow("SESSION", "SNAPSHOT", "ID", "LABEL", "SET", "NOTE")
 	for l, err := range list {
@@ -241,7 +245,9 @@ func (p *printer) writeLabels(list iter.Seq2[labelJSON, error]) error {
 		t.addRow(printable.String(l.SessionID), name, shortID(l.ID), printable.String(l.Label), formatMoment(at), printable.String(l.Note))
 	}
 	if len(t.rows) == 1 {
-		fmt.Fprintln(p, "no labels")
+		if *failed == nil {
+			fmt.Fprintln(p, "no labels")
+		}
 		return nil
 	}
 	t.writeTable(p)
