@@ -41,11 +41,14 @@ func (a *App) completeSessions(cmd *cobra.Command, args []string, word string) (
 	return a.sessionWords(cmd.Context(), address, word), cobra.ShellCompDirectiveNoFileComp
 }
 
-// splitStore returns the store that words name, or else HINDCAST_STORE, and what follows
+// splitStore returns the store that words name, of several the last, or else HINDCAST_STORE, and what follows
 // it. Completion looks for no other store: a shell waits for it.
 func (a *App) splitStore(args []string) (address string, rest []string, ok bool) {
-	if len(args) > 0 && a.isStore(args[0]) {
-		return args[0], args[1:], true
+	for len(args) > 0 && a.isStore(args[0]) {
+		address, args = args[0], args[1:]
+	}
+	if address != "" {
+		return address, args, true
 	}
 	address = a.Getenv(storeVariable)
 	return address, args, address != ""

@@ -226,7 +226,7 @@ func (a *App) labelsOf(ctx context.Context, sessions iter.Seq2[query.Source, err
 	}
 }
 
-// writeLabels writes a table of labels. That there are none is said unless failed holds why some may be missing.
+// writeLabels writes a table of labels. It writes nothing for no labels where failed holds why some may be missing.
 func (p *printer) writeLabels(list iter.Seq2[labelJSON, error], failed *error) error {
 	var t table
 	t.addRow("SESSION", "SNAPSHOT", "ID", "LABEL", "SET", "NOTE")
