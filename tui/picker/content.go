@@ -81,25 +81,25 @@ func (c *Content) linkAgents() {
 		}
 	}
 	for i := range c.rows {
-		of := i
-		for range mostNested {
-			parent, known := at[Name{c.rows[of].Store, c.rows[of].Parent}]
-			if c.rows[of].Parent == "" || !known {
-				break
-			}
-			of = parent
+		top := i
+		parent, nested := c.parentRow(at, i)
+		for depth := 0; nested && depth < mostNested; depth++ {
+			top = parent
+			parent, nested = c.parentRow(at, top)
 		}
-		if of != i && c.isTop(at, of) {
-			c.above[i] = of
-			c.agents[of]++
+		if top != i && !nested {
+			c.above[i] = top
+			c.agents[top]++
 		}
 	}
 }
 
-// isTop reports whether a row folds under no other row.
-func (c *Content) isTop(at map[Name]int, i int) bool {
-	_, known := at[Name{c.rows[i].Store, c.rows[i].Parent}]
-	return c.rows[i].Parent == "" || !known
+// parentRow returns the row of the session that started the session of a row, and whether there is one.
+func (c *Content) parentRow(at map[Name]int, i int) (parent int, known bool) {
+	if c.rows[i].Parent != "" {
+		parent, known = at[Name{c.rows[i].Store, c.rows[i].Parent}]
+	}
+	return parent, known
 }
 
 // Len returns the number of rows.
