@@ -186,7 +186,7 @@ func (s *Sheet) layOutCall(p Paragraph, width int) {
 }
 
 // breakCall breaks a call into rows of at most w cells, at spaces outside of quotes; fits is false if a word had to be
-// broken. A shell joins the rows again.
+// broken. A shell joins the rows again, but for a word in single quotes that was broken.
 func breakCall(text string, w int) (rows []string, fits bool) {
 	const goesOn = ` \`
 	row := ""
