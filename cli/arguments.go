@@ -378,7 +378,7 @@ func (o *subject) sources(ctx context.Context, failed *error) iter.Seq2[query.So
 			return
 		}
 		list, wrong := sortedSessions(ctx, o.home)
-		if len(o.home.Stores()) == 0 && wrong == nil {
+		if o.home.CountStores() == 0 && wrong == nil {
 			wrong = noStore()
 		}
 		*failed = errors.Join(*failed, wrong)
@@ -392,7 +392,7 @@ func (o *subject) sources(ctx context.Context, failed *error) iter.Seq2[query.So
 
 // nameStore returns the word that names a store of the home.
 func (o *subject) nameStore(s *home.Store) string {
-	if o.address != "" && len(o.home.Stores()) == 1 {
+	if o.address != "" && o.home.CountStores() == 1 {
 		return o.address
 	}
 	return s.Name + ":" + s.At

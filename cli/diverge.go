@@ -40,11 +40,11 @@ message that both have, from the first message on.`,
 		Args:              a.argsCheck(twoOf),
 		ValidArgsFunction: a.completeSnapshot(2),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
-			x, y, home, err := a.findTips(ctx, args)
+			x, y, closeHomes, err := a.findTips(ctx, args)
 			if err != nil {
 				return err
 			}
-			return errors.Join(p.writeDiverge(ctx, x, y), home())
+			return errors.Join(p.writeDiverge(ctx, x, y), closeHomes())
 		}),
 	}
 }

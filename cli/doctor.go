@@ -109,7 +109,7 @@ func (a *App) examineOf(ctx context.Context, p *printer, of *subject, s *home.St
 	faults := faultsOf(seen.list, seen.release)
 	if p.json {
 		for i := range faults {
-			if len(of.home.Stores()) > 1 && of.session == "" {
+			if of.home.CountStores() > 1 && of.session == "" {
 				faults[i].Store = opened.Address()
 			}
 		}
@@ -329,7 +329,7 @@ func (c *checkup) checkSession(ctx context.Context, s store.Store) {
 // was named itself.
 func (p *printer) writeIdentity(id *store.Identity, of *subject) {
 	switch {
-	case len(of.home.Stores()) > 1:
+	case of.home.CountStores() > 1:
 		fmt.Fprintln(p, p.paint.in(bold, p.linkPath(id.At, id.At)))
 	case isDirectory(of.address) && survey.ResolvePath(of.address) != survey.ResolvePath(id.At):
 		fmt.Fprintf(p, "%s, the only store in %s\n", p.linkPath(id.At, id.At), printable.String(of.address))

@@ -71,15 +71,13 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				return usagef("--ignore-case and --case-sensitive: give one of them")
 			case counted && found.onlyFirst:
 				return usagef("--count and --sessions-with-matches: give one of them")
+			case found.most < 0:
+				return usagef("grep: --max %d: less than nothing", found.most)
 			case since != "":
 				var err error
 				if found.since, err = query.ParseSince(since, time.Now()); err != nil {
 					return usagef("grep: --since %w", err)
 				}
-			}
-			switch {
-			case found.most < 0:
-				return usagef("grep: --max %d: less than nothing", found.most)
 			}
 			letters := query.SmartCase
 			switch {
@@ -258,7 +256,7 @@ func (f *searched) hitJSON(hit foundIn) grepJSON {
 		headerJSON: headerOf(hit.Timeline, hit.Visit), Text: hit.Text, From: hit.From, To: hit.To,
 		Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool,
 	}
-	if len(f.of.home.Stores()) > 1 {
+	if f.of.home.CountStores() > 1 {
 		out.Store = hit.in.Store.Address()
 	}
 	if hit.Message >= 0 {
@@ -318,7 +316,7 @@ type sessionCountJSON struct {
 // sessionJSON returns the document of a session in which something was found.
 func (f *searched) sessionJSON(of sessionCount) sessionCountJSON {
 	out := sessionCountJSON{ID: of.ID, Kind: of.Kind, Title: of.Title, Project: of.Project, UpdatedAt: writableTime(of.UpdatedAt)}
-	if len(f.of.home.Stores()) > 1 {
+	if f.of.home.CountStores() > 1 {
 		out.Store = of.Store.Address()
 	}
 	if !f.onlyFirst {

@@ -111,7 +111,7 @@ func (a *App) listStores(ctx context.Context, p *printer) (failed error) {
 		if sum.UpdatedAt != nil {
 			sum.UpdatedAt = writableTime(*sum.UpdatedAt)
 		}
-		sum.Kind, sum.Address, sum.Added = s.Name, printable.Addresses(s.At), s.IsAdded()
+		sum.Kind, sum.Address, sum.Added = s.Name, printable.Addresses(s.At), s.Added
 		list = append(list, sum)
 	}
 	slices.SortStableFunc(list, func(a, b homeJSON) int {

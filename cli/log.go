@@ -57,7 +57,7 @@ func latestOf(ctx context.Context, h *home.Home) (home.Session, error) {
 	session, err := h.LatestSession(ctx)
 	switch {
 	case !errors.Is(err, model.ErrNoSession):
-	case len(h.Stores()) == 0:
+	case h.CountStores() == 0:
 		err = noStore()
 	default:
 		err = fmt.Errorf("%w: the store is empty", model.ErrNoSession)

@@ -22,7 +22,7 @@ func (a *App) sessionsCommand() *cobra.Command {
 		Short: "list the sessions of all stores or of some, the last changed first",
 	}, func(ctx context.Context, p *printer, of *subject) error {
 		list, failed := sortedSessions(ctx, of.home)
-		if failed == nil && len(of.home.Stores()) == 0 {
+		if failed == nil && of.home.CountStores() == 0 {
 			failed = noStore()
 		}
 		if len(list) == 0 && failed != nil {
@@ -31,7 +31,7 @@ func (a *App) sessionsCommand() *cobra.Command {
 		if p.json {
 			return errors.Join(writeArray(p, mapElements(sequenceOf(list), of.sessionOf)), failed)
 		}
-		p.writeSessions(list, len(of.home.Stores()) > 1)
+		p.writeSessions(list, of.home.CountStores() > 1)
 		return failed
 	})
 }

@@ -49,7 +49,7 @@ func (m *Model) listSessions() tea.Cmd {
 		l := &lister{shown: m.sessionsListed, gen: gen, done: done, least: least}
 		l.arrange = func(rows []picker.Row) *picker.Content { return picker.Prepare(slices.Clip(rows), now().In(zone)) }
 		l.without = func(err error) (Options, error) {
-			if err != nil || len(h.Stores()) > 0 {
+			if err != nil || h.CountStores() > 0 {
 				return Options{}, err
 			}
 			return without(ctx)
@@ -126,7 +126,7 @@ func (m *Model) sessionsListed(l *lister, ended bool) tea.Cmd {
 		m.beAlone(only)
 	}
 	switch err := cmp.Or(l.err, m.aloneTrouble(l.rows)); {
-	case len(l.rows) == 0 && !m.alone && len(m.home.Stores()) == 0:
+	case len(l.rows) == 0 && !m.alone && m.home.CountStores() == 0:
 		return m.showWithout(l.instead, err)
 	case err != nil && m.alone && len(l.rows) < 2:
 		m.showUnusable("This store cannot be shown.", err)

@@ -65,7 +65,7 @@ func FromFound(found []store.Found) *Home {
 // AddStores adds stores that were found already, without those below a store of the home.
 func (h *Home) AddStores(found []store.Found) {
 	for _, f := range found {
-		h.addStore(f, nil)
+		h.addStore(&Store{Found: f})
 	}
 }
 
@@ -74,7 +74,9 @@ type Store struct {
 	// Found tells where the store is. Its Kind is empty where Why is the reason that no kind fits an address
 	// that a person added.
 	store.Found
-	path string // At without symbolic links, where the home found the store
+	// Added says that a person added the store.
+	Added bool
+	path  string // At without symbolic links, where the home found the store
 
 	// opening is held while the store is opened, which may take long; mu guards the rest, and is never held for long.
 	opening sync.Mutex
@@ -166,6 +168,13 @@ func (h *Home) Stores() []*Store {
 	return slices.Clone(h.stores)
 }
 
+// CountStores returns the number of stores that were found so far.
+func (h *Home) CountStores() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.stores)
+}
+
 // OnlyStore returns the store of a home that has exactly one, once it was found and opened; else nil.
 func (h *Home) OnlyStore() store.Store {
 	if stores := h.Stores(); h.hasLooked() && len(stores) == 1 {
@@ -189,8 +198,8 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		more := true
-		take := func(found store.Found, err error) {
-			if s := h.addStore(found, err); more && s != nil {
+		take := func(found *Store) {
+			if s := h.addStore(found); more && s != nil {
 				more = yield(s, nil)
 			}
 			if !more {
@@ -202,7 +211,7 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 			for _, f := range found {
 				if name := f.Name + ":" + f.At; !told[name] {
 					told[name] = true
-					take(f, nil)
+					take(&Store{Found: f})
 				}
 			}
 		})
@@ -218,7 +227,7 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 		below := h.places.Below
 		if dir := h.places.Folder; dir != "" {
 			if id, err := h.kinds.Identify(ctx, dir); err == nil {
-				take(store.Found{Identity: *id, Sessions: store.Uncounted}, nil)
+				take(&Store{Found: store.Found{Identity: *id, Sessions: store.Uncounted}})
 			} else {
 				below = append(slices.Clip(below), dir)
 			}
@@ -237,7 +246,8 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 					more = yield(nil, err)
 				case f.Kind != "" && f.Behind == "" && !isAround(f):
 					kind, _ := h.kinds.FindKind(f.Kind)
-					take(store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: store.Uncounted}, nil)
+					id := store.Identity{Kind: kind, At: f.Path, Why: f.Why}
+					take(&Store{Found: store.Found{Identity: id, Sessions: store.Uncounted}})
 				}
 			}
 		}
@@ -280,8 +290,9 @@ func (h *Home) Forget() {
 	}
 }
 
-// identifyAddress finds the kind of an address that a person added.
-func (h *Home) identifyAddress(ctx context.Context, address string) (store.Found, error) {
+// identifyAddress returns the store at an address that a person added, with why it cannot be opened where no kind
+// fits it.
+func (h *Home) identifyAddress(ctx context.Context, address string) *Store {
 	_, id, err := CheckAddress(ctx, h.kinds, address)
 	if err != nil {
 		id = &store.Identity{At: printable.Addresses(address)}
@@ -292,19 +303,12 @@ func (h *Home) identifyAddress(ctx context.Context, address string) (store.Found
 	case errors.Is(err, ErrCredentials):
 		err = fmt.Errorf("open %q: %w", id.At, err)
 	}
-	id.Why = addedByPerson
-	return store.Found{Identity: *id, Sessions: store.Uncounted}, err
+	return &Store{Found: store.Found{Identity: *id, Sessions: store.Uncounted}, Added: true, err: err}
 }
 
-// addedByPerson is the Why of a store that a person added.
-const addedByPerson = "a person added it"
-
-// IsAdded reports whether a person added the store.
-func (s *Store) IsAdded() bool { return s.Why == addedByPerson }
-
 // addStore adds a store and drops those below it. It returns nil if a known store contains it.
-func (h *Home) addStore(found store.Found, err error) *Store {
-	added := &Store{Found: found, path: survey.ResolvePath(found.At), err: err}
+func (h *Home) addStore(added *Store) *Store {
+	added.path = survey.ResolvePath(added.At)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if slices.ContainsFunc(h.stores, func(s *Store) bool { return s.containsStore(added) }) {
