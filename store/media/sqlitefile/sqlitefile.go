@@ -468,7 +468,7 @@ func (f *File) blameChange(h *handle, err error) error {
 		now = settled
 	}
 	switch {
-	case f.isStale(h), lookErr == nil && now != h.access, lookErr == nil && halfThere(err) && f.isReadable():
+	case f.isStale(h), lookErr == nil && now != h.access, halfThere(err) && f.isReadable():
 		return fmt.Errorf("%w (%w)", ErrChanged, err)
 	}
 	return err

@@ -264,6 +264,46 @@ func TestFile_amendsWhileOthersRead(t *testing.T) {
 	readers.Wait()
 }
 
+// A writer that ends between the look at the files and their opening takes the index with it, or the log as well, and
+// another may have begun a log without an index yet: each is a change of the file, not a refusal of the system.
+func TestFile_writerEndsAtTheOpening(t *testing.T) {
+	for name, gone := range map[string][]string{"the index": {"-shm"}, "both": {"-shm", "-wal"}, "all": {"-shm", "-wal", ""}} {
+		t.Run(name, func(t *testing.T) {
+			theirs, _ := written(t)
+			f := New(filepath.Join(t.TempDir(), "copied.db"), nil)
+			for _, part := range []string{"", "-wal", "-shm"} {
+				content, err := os.ReadFile(theirs.Path() + part)
+				if err == nil {
+					err = os.WriteFile(f.Path()+part, content, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			how, seen, err := lookAt(f.Path())
+			if how != beside || err != nil {
+				t.Fatalf("opened with %q, %v", how, err)
+			}
+			for _, part := range gone {
+				if err := os.Remove(f.Path() + part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h, err := newHandle(f.Path(), how, seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = f.runTransaction(t.Context(), h, h.beginReading(), func(*Tx) error { return nil })
+			if blamed := f.blameChange(h, err); err == nil || !errors.Is(blamed, ErrChanged) {
+				t.Errorf("%v is taken for %v", err, blamed)
+			}
+			if err := h.close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestTx_scansBytes: values are scanned into bytes as database/sql scans them, and are not shared by rows.
 func TestTx_scansBytes(t *testing.T) {
 	f, _ := written(t)
