@@ -26,6 +26,7 @@ import (
 	"hindcast/cli"
 	"hindcast/keymap"
 	"hindcast/prices"
+	"hindcast/query/ledger"
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/kinds"
@@ -127,6 +128,7 @@ func screen(ctx context.Context, what cli.Shown) error {
 	options := opening(what)
 	options.Keys, options.ThemeNames = keys, what.Theme
 	options.Labels, options.Share = labels.New(ownData()), what.Share
+	options.Ledger = ledger.New(keptNotes())
 	costs, err := prices.Load(prices.Path(os.Getenv))
 	if err != nil {
 		options.Note = err.Error() // nothing has a cost then

@@ -79,7 +79,7 @@ var directions = []struct {
 	may  []string
 	why  string
 }{
-	{"hindcast", []string{"hindcast/agent/scripted", "hindcast/cli", "hindcast/tui", "hindcast/tui/quiet", "hindcast/store", "hindcast/store/...", "hindcast/keymap", "hindcast/prices", charm + "x/term", "github.com/mattn/go-isatty"},
+	{"hindcast", []string{"hindcast/agent/scripted", "hindcast/cli", "hindcast/tui", "hindcast/tui/quiet", "hindcast/store", "hindcast/store/...", "hindcast/keymap", "hindcast/prices", "hindcast/query/ledger", charm + "x/term", "github.com/mattn/go-isatty"},
 		"main wires the rooms together and does nothing else"},
 	{"hindcast/tui/quiet", nil,
 		"it must be initialised before Bubble Tea, and every import delays it"},
@@ -87,9 +87,9 @@ var directions = []struct {
 		"a picture is of cells, wherever they came from"},
 	{"hindcast/tui/screentest", []string{"hindcast/keymap", "hindcast/tui/theme", "hindcast/tui/screentest/picture", charm + "...", "github.com/muesli/termenv", "pgregory.net/rapid"},
 		"what tests of panes share may know no pane"},
-	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/look", "hindcast/diff", "hindcast/query", "hindcast/store", "hindcast/store/home", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
+	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/look", "hindcast/diff", "hindcast/query", "hindcast/query/ledger", "hindcast/store", "hindcast/store/home", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
 		"the screen knows stores through the port only"},
-	{"hindcast/cli", []string{"hindcast/look", "hindcast/store/home", "hindcast/store/survey", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
+	{"hindcast/cli", []string{"hindcast/look", "hindcast/store/home", "hindcast/store/survey", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/query/ledger", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
 		"the plain face must work where no screen does"},
 	{"hindcast/agent", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/...", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes"},
 		"what records runs in other people's programs: the port, the model, and no exporter"},
@@ -101,6 +101,8 @@ var directions = []struct {
 		"what a model costs does not depend on who asks"},
 	{"hindcast/diff", []string{"hindcast/model/...", "github.com/sergi/go-diff/..."},
 		"data out: no colour, no width, no store"},
+	{"hindcast/query/ledger", []string{"hindcast/query", "hindcast/store", "hindcast/store/home", "hindcast/store/media/files", "hindcast/model/..."},
+		"what sessions cost is added up once for both faces"},
 	{"hindcast/query", []string{"hindcast/diff", "hindcast/store", "hindcast/model/...", "github.com/itchyny/gojq"},
 		"data out: questions are answered from the port, whatever the kind"},
 	{"hindcast/report", []string{"hindcast/diff", "hindcast/store", "hindcast/model/..."},

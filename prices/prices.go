@@ -124,17 +124,21 @@ func (l *List) Empty() bool { return len(l.prices) == 0 }
 // perMillion is how many tokens the prices are for.
 const perMillion = 1e6
 
-// Cost returns the cost of a model's tokens; false if a price that it needs is unknown.
-func (l *List) Cost(u conversation.Usage) (cost float64, known bool) {
+// Cost returns the cost of a model's tokens, and the source of the price; [conversation.Unpriced] if a price that it needs
+// is unknown.
+func (l *List) Cost(u conversation.Usage) (cost float64, source conversation.PriceSource) {
 	if !u.Counted || u.Model == "" {
-		return 0, false
+		return 0, conversation.Unpriced
 	}
 	for _, p := range l.prices {
-		if fits, _ := path.Match(p.Model, u.Model); fits {
-			return p.of(u)
+		if fits, _ := path.Match(p.Model, u.Model); !fits {
+			continue
+		} else if cost, known := p.of(u); known {
+			return cost, conversation.UserPrice
 		}
+		break
 	}
-	return 0, false
+	return 0, conversation.Unpriced
 }
 
 func (p *price) of(u conversation.Usage) (cost float64, known bool) {

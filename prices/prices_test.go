@@ -33,21 +33,21 @@ func TestList_Cost(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	for _, c := range []struct {
-		usage conversation.Usage
-		cost  float64
-		known bool
+		usage  conversation.Usage
+		cost   float64
+		source conversation.PriceSource
 	}{
-		{conversation.Usage{Counted: true, Model: "sonnet-4.1", Input: 1e6, Output: 1e6}, 18, true},
-		{conversation.Usage{Counted: true, Model: "sonnet-4.1", Input: 4e6, CacheRead: 2e6, CacheWrite: 1e6}, 3 + 2*0.3 + 3.75, true},
-		{conversation.Usage{Counted: true, Model: "sonnet-3", Input: 1e6}, 1, true},
+		{conversation.Usage{Counted: true, Model: "sonnet-4.1", Input: 1e6, Output: 1e6}, 18, conversation.UserPrice},
+		{conversation.Usage{Counted: true, Model: "sonnet-4.1", Input: 4e6, CacheRead: 2e6, CacheWrite: 1e6}, 3 + 2*0.3 + 3.75, conversation.UserPrice},
+		{conversation.Usage{Counted: true, Model: "sonnet-3", Input: 1e6}, 1, conversation.UserPrice},
 		// A price that is not there is not guessed.
-		{conversation.Usage{Counted: true, Model: "sonnet-3", Input: 1e6, CacheRead: 1}, 0, false},
-		{conversation.Usage{Counted: true, Model: "opus", Input: 1e6}, 0, false},
-		{conversation.Usage{Counted: true, Input: 1e6}, 0, false},
-		{conversation.Usage{Model: "sonnet-3"}, 0, false},
+		{conversation.Usage{Counted: true, Model: "sonnet-3", Input: 1e6, CacheRead: 1}, 0, conversation.Unpriced},
+		{conversation.Usage{Counted: true, Model: "opus", Input: 1e6}, 0, conversation.Unpriced},
+		{conversation.Usage{Counted: true, Input: 1e6}, 0, conversation.Unpriced},
+		{conversation.Usage{Model: "sonnet-3"}, 0, conversation.Unpriced},
 	} {
-		if cost, known := list.Cost(c.usage); cost != c.cost || known != c.known {
-			t.Errorf("%+v costs %v, %v", c.usage, cost, known)
+		if cost, source := list.Cost(c.usage); cost != c.cost || source != c.source {
+			t.Errorf("%+v costs %v, %v", c.usage, cost, source)
 		}
 	}
 }

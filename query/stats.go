@@ -16,7 +16,9 @@ type Stat struct {
 	Visit model.Node
 	// Answers are the usage of each answer of a model that the visit adds. A message counts
 	// where it comes to its path, and not again where it is only written anew.
-	Answers []conversation.Usage
+	Answers []Answer
+	// Prompts counts the messages that a person typed to the model.
+	Prompts int
 	// Calls counts the tool calls that it adds, Errors the tools that failed.
 	Calls, Errors int
 	// Given lists the texts that the agent gave the model beside the messages that the visit adds.
@@ -26,6 +28,13 @@ type Stat struct {
 	// Unread is the error that kept the state from being read, or nil. Size is then all
 	// that is known.
 	Unread error
+}
+
+// Answer is the usage of one answer of a model.
+type Answer struct {
+	conversation.Usage
+	// ID is the framework's id of the answer, or "". It is untrusted.
+	ID string
 }
 
 // Given is a text that an agent gave the model beside a message: a file, a list of skills, a reminder.
@@ -104,8 +113,11 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 	for _, e := range added {
 		m := &s.known[e]
 		of.Given = append(of.Given, m.given...)
+		if m.typed {
+			of.Prompts++
+		}
 		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.Counted || m.Priced {
-			of.Answers = append(of.Answers, m.Usage)
+			of.Answers = append(of.Answers, Answer{m.Usage, m.id})
 		}
 	}
 	if s.features.Facts != nil && len(of.Answers) == 0 && (!has || s.visits[n].traced) {
@@ -114,7 +126,7 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 			return of, s.failed(n, err)
 		}
 		if u := factUsage(facts); u.Counted {
-			of.Answers = append(of.Answers, u)
+			of.Answers = append(of.Answers, Answer{Usage: u})
 		}
 	}
 	return of, nil

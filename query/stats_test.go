@@ -181,8 +181,11 @@ func TestStats_ofRandomSessions(t *testing.T) {
 // perToken is a price for every model but one.
 type perToken float64
 
-func (p perToken) Cost(u conversation.Usage) (float64, bool) {
-	return float64(p) * (u.Input + u.Output), u.Model != "unknown"
+func (p perToken) Cost(u conversation.Usage) (float64, conversation.PriceSource) {
+	if u.Model == "unknown" {
+		return 0, conversation.Unpriced
+	}
+	return float64(p) * (u.Input + u.Output), conversation.UserPrice
 }
 
 func TestTotalsOf(t *testing.T) {
@@ -194,17 +197,17 @@ func TestTotalsOf(t *testing.T) {
 	tl := model.NewTimeline(headers)
 	stats := []query.Stat{
 		{Visit: 0},
-		{Visit: 1, Answers: []conversation.Usage{{Counted: true, Input: 10, Output: 2, Model: "m"}}, Calls: 2},
-		{Visit: 2, Answers: []conversation.Usage{{Counted: true, Input: 100, Model: "unknown"}}},
-		{Visit: 3, Answers: []conversation.Usage{{Counted: true, Input: 1, CacheRead: 1, Priced: true, Cost: 5}}, Errors: 1},
+		{Visit: 1, Answers: []query.Answer{{Usage: conversation.Usage{Counted: true, Input: 10, Output: 2, Model: "m"}}}, Calls: 2},
+		{Visit: 2, Answers: []query.Answer{{Usage: conversation.Usage{Counted: true, Input: 100, Model: "unknown"}}}},
+		{Visit: 3, Answers: []query.Answer{{Usage: conversation.Usage{Counted: true, Input: 1, CacheRead: 1, Priced: true, Cost: 5}}}, Errors: 1},
 		{Visit: 4}, {Visit: 5},
 	}
 	all := query.TotalsOf(tl, stats, perToken(0.5))
-	want := query.Sum{Snapshots: 5, Answers: 3, Input: 111, Output: 2, CacheRead: 1, Cost: 11, Unpriced: 1, Calls: 2, Errors: 1}
+	want := query.Sum{Snapshots: 5, Answers: 3, Input: 111, Output: 2, CacheRead: 1, Cost: 11, Unpriced: 1, Own: 1, Calls: 2, Errors: 1}
 	if all.Session != want {
 		t.Errorf("the session: %+v", all.Session)
 	}
-	if want := (query.Sum{Snapshots: 4, Answers: 2, Input: 11, Output: 2, CacheRead: 1, Cost: 11, Calls: 2, Errors: 1}); all.Path != want {
+	if want := (query.Sum{Snapshots: 4, Answers: 2, Input: 11, Output: 2, CacheRead: 1, Cost: 11, Own: 1, Calls: 2, Errors: 1}); all.Path != want {
 		t.Errorf("the path: %+v", all.Path)
 	}
 	if len(all.Branches) != 1 || all.Branches[0].Root != 2 || all.Branches[0].Last != 2 || all.Branches[0].Input != 100 || all.Branches[0].Unpriced != 1 {

@@ -18,42 +18,58 @@ type Sum struct {
 	Input, Output, CacheRead, CacheWrite float64
 	// Milliseconds is how long the models took, summed over the answers that tell it.
 	Milliseconds float64
-	// Cost is the cost of the answers whose price is known; Unpriced counts the others.
-	Cost     float64
-	Unpriced int
+	// Cost is the cost of the answers with a known price; Unpriced counts the others. Own counts the answers that
+	// tell their price themselves, and Listed the answers at the prices of Hindcast's own list.
+	Cost                  float64
+	Unpriced, Own, Listed int
 	// Calls counts tool calls, and Errors the tools that failed.
 	Calls, Errors int
 }
 
 // Prices is a price list of models.
 type Prices interface {
-	// Cost returns the cost of an answer; false if a price that it needs is not known.
-	Cost(u conversation.Usage) (float64, bool)
+	// Cost returns the cost of an answer and the source of the price, [conversation.Unpriced] if a price that it
+	// needs is not known.
+	Cost(u conversation.Usage) (float64, conversation.PriceSource)
 }
 
 // Add adds what a visit adds to its path. The price that an answer tells itself goes before
 // that of the list.
 func (s *Sum) Add(stat Stat, prices Prices) {
 	s.Calls, s.Errors = s.Calls+stat.Calls, s.Errors+stat.Errors
-	for _, u := range stat.Answers {
-		s.answer(u, prices)
+	for i := range stat.Answers {
+		s.AddAnswer(stat.Answers[i].Usage, prices)
 	}
 }
 
-func (s *Sum) answer(u conversation.Usage, prices Prices) {
+// AddAnswer adds an answer of a model.
+func (s *Sum) AddAnswer(u conversation.Usage, prices Prices) {
 	s.Answers++
 	s.Input, s.Output = s.Input+u.Input, s.Output+u.Output
 	s.CacheRead, s.CacheWrite = s.CacheRead+u.CacheRead, s.CacheWrite+u.CacheWrite
 	s.Milliseconds += u.Milliseconds
-	cost, known := u.Cost, u.Priced
-	if !known {
-		cost, known = prices.Cost(u)
+	cost, source := u.Cost, conversation.OwnPrice
+	if !u.Priced {
+		cost, source = prices.Cost(u)
 	}
-	if known {
-		s.Cost += cost
-	} else {
+	switch source {
+	case conversation.Unpriced:
 		s.Unpriced++
+		return
+	case conversation.OwnPrice:
+		s.Own++
+	case conversation.ListPrice:
+		s.Listed++
 	}
+	s.Cost += cost
+}
+
+// AddSum adds another sum.
+func (s *Sum) AddSum(o Sum) {
+	s.Snapshots, s.Answers, s.Calls, s.Errors = s.Snapshots+o.Snapshots, s.Answers+o.Answers, s.Calls+o.Calls, s.Errors+o.Errors
+	s.Input, s.Output, s.Milliseconds = s.Input+o.Input, s.Output+o.Output, s.Milliseconds+o.Milliseconds
+	s.CacheRead, s.CacheWrite, s.Cost = s.CacheRead+o.CacheRead, s.CacheWrite+o.CacheWrite, s.Cost+o.Cost
+	s.Unpriced, s.Own, s.Listed = s.Unpriced+o.Unpriced, s.Own+o.Own, s.Listed+o.Listed
 }
 
 // Totals are the sums of a session.
@@ -105,7 +121,7 @@ type BranchSum struct {
 // TotalsOf adds up the stats of a session, each with the price that its answers have.
 func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 	branches := map[model.Node]int{} // by their roots
-	roots := make(roots, t.Len())
+	roots := NewRoots(t)
 	for _, stat := range stats {
 		n := stat.Visit
 		snapshot := 1
@@ -122,10 +138,10 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 			if i < 0 {
 				i, all.Models = len(all.Models), append(all.Models, ModelSum{Model: u.Model})
 			}
-			all.Models[i].answer(u, prices)
+			all.Models[i].AddAnswer(u.Usage, prices)
 		}
 		if !t.OnPath(n) {
-			root := roots.of(t, n)
+			root := roots.Of(t, n)
 			at, known := branches[root]
 			if !known {
 				at = len(all.Branches)
@@ -155,12 +171,14 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 	return all
 }
 
-// roots are the first visits of the branches that visits are on, by visit; 0 where it is not
-// known yet, and one more than the node else.
-type roots []model.Node
+// Roots finds the first visits of branches. It holds one more than the root by visit, 0 where it is not known yet.
+type Roots []model.Node
 
-// of returns the first visit of the branch that a visit off the active path is on.
-func (r roots) of(t *model.Timeline, n model.Node) model.Node {
+// NewRoots returns the roots of a timeline, none found yet.
+func NewRoots(t *model.Timeline) Roots { return make(Roots, t.Len()) }
+
+// Of returns the first visit of the branch that a visit off the active path is on.
+func (r Roots) Of(t *model.Timeline, n model.Node) model.Node {
 	root := n
 	for r[root] == 0 {
 		p := t.Parent(root)

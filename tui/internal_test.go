@@ -496,7 +496,7 @@ func knowTokens(m *Model) {
 	t := m.timeline.Timeline()
 	stats := make([]query.Stat, t.Len())
 	for n := range model.Node(t.Len()) {
-		stats[n] = query.Stat{Visit: n, Answers: []conversation.Usage{{Counted: true, Input: 1000 * float64(n%100)}}}
+		stats[n] = query.Stat{Visit: n, Answers: []query.Answer{{Usage: conversation.Usage{Counted: true, Input: 1000 * float64(n%100)}}}}
 	}
 	m.showTokens()
 	m.usage.begun, m.usage.of, m.usage.bill = extent{t, t.Len()}, t, sumUp(t, stats, noPrices{})

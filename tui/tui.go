@@ -33,6 +33,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/query"
+	"hindcast/query/ledger"
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/tui/painter"
@@ -76,6 +77,8 @@ type Options struct {
 	// Prices are the prices of models, in Currency; nil when no price is known.
 	Prices   query.Prices
 	Currency string
+	// Ledger adds up sessions for their rows in the list; nil to show no sums.
+	Ledger *ledger.Ledger
 	// Watches keeps what is watched in a store; nil to keep it nowhere.
 	Watches Watches
 	// Zone is in which times are shown; nil for the local one.

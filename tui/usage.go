@@ -62,7 +62,9 @@ type bill struct {
 // noPrices knows no price.
 type noPrices struct{}
 
-func (noPrices) Cost(conversation.Usage) (float64, bool) { return 0, false }
+func (noPrices) Cost(conversation.Usage) (float64, conversation.PriceSource) {
+	return 0, conversation.Unpriced
+}
 
 // tokensWidth is how wide the column of tokens is.
 const tokensWidth = 6

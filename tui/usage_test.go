@@ -23,8 +23,8 @@ import (
 // perToken is what each token costs.
 type perToken float64
 
-func (p perToken) Cost(u conversation.Usage) (float64, bool) {
-	return float64(p) * (u.Input + u.Output), true
+func (p perToken) Cost(u conversation.Usage) (float64, conversation.PriceSource) {
+	return float64(p) * (u.Input + u.Output), conversation.UserPrice
 }
 
 // basic opens a real session whose answers tell of tokens.

@@ -24,6 +24,18 @@ type Usage struct {
 	Priced bool
 }
 
+// PriceSource is where the price of an answer comes from.
+type PriceSource uint8
+
+// The sources. An earlier price goes before a later one: that of the agent, of the user's file, of the list that
+// Hindcast brings along.
+const (
+	Unpriced PriceSource = iota
+	OwnPrice
+	UserPrice
+	ListPrice
+)
+
 // Where the frameworks write the counts, and by which names.
 //
 //	Strands      metadata.usage    {inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens}

@@ -1,0 +1,275 @@
+package ledger
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"iter"
+	"math"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/query"
+	"hindcast/store"
+)
+
+// Account holds the usage of one session, as far as its store tells. It never changes.
+type Account struct {
+	// Moments are in recorded order. Moments of one branch within a quarter of an hour are one.
+	Moments []Moment
+	// Branches are the branches off the active path, in recorded order.
+	Branches []Branch
+	// Unread counts the states that could not be read.
+	Unread int
+}
+
+// Branch is a branch off the active path, with all that branches off from it.
+type Branch struct {
+	// Root names its first visit.
+	Root string
+	// Why is why it is off the path.
+	Why model.ReasonKind
+}
+
+// quarter is the precision of a moment: time zones differ by it.
+const quarter = 15 * time.Minute
+
+// Moment holds the usage of a session within a quarter of an hour.
+type Moment struct {
+	// At is the begin of the quarter.
+	At time.Time
+	// Branch is the number of its branch in Branches, from 1; 0 on the active path.
+	Branch int
+	// Dropped says that the model no longer sees it: a compaction or a window dropped it.
+	Dropped bool
+	// Turns counts the prompts of the person, Calls the tool calls, and Errors the tools that failed. Failures
+	// counts the tools and the answers that failed.
+	Turns, Calls, Errors, Failures int
+	// Waited is how long the person waited for the agent.
+	Waited time.Duration
+	// Answers are the answers of models.
+	Answers []Answer
+}
+
+// Answer is one answer of a model.
+type Answer struct {
+	conversation.Usage
+	// Key is equal for the copies of one answer in several sessions; 0 where nothing tells.
+	Key uint64
+}
+
+// ReadAccount reads the account of one session. It reads the session's bytes once and lets go of them. updated stands in
+// for the time of a visit without one.
+func ReadAccount(ctx context.Context, s store.Store, session string, updated time.Time) (*Account, error) {
+	var all model.Headers
+	for h, err := range s.Headers(ctx, session) {
+		if err != nil {
+			return nil, err
+		}
+		all.Add(&h)
+	}
+	t := all.Timeline(0)
+	w := writer{t: t, at: updated, branches: map[model.Node]int{}, roots: query.NewRoots(t)}
+	for stat, err := range query.Open(s, t).Stats(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		w.addStat(&stat)
+	}
+	return w.finish(), nil
+}
+
+// writer makes an account of stats.
+type writer struct {
+	Account
+	t *model.Timeline
+	// at is the last time that is known.
+	at       time.Time
+	branches map[model.Node]int
+	roots    query.Roots
+	// begun counts the turns by the headers, and rested the gaps before them, for a session without a prompt.
+	begun  []int
+	rested []time.Duration
+	typed  bool
+}
+
+// addStat adds what a visit adds to its path.
+func (w *writer) addStat(stat *query.Stat) {
+	h := w.t.Header(stat.Visit)
+	if !h.CreatedAt.IsZero() {
+		w.at = h.CreatedAt
+	}
+	is := Moment{At: w.at.Truncate(quarter).UTC(), Calls: stat.Calls, Errors: stat.Errors, Failures: stat.Errors}
+	if is.Failures == 0 && h.Marks.Has(model.MarkError) {
+		is.Failures = 1
+	}
+	why := model.ReasonUnknown
+	if !w.t.OnPath(stat.Visit) {
+		root := w.roots.Of(w.t, stat.Visit)
+		if is.Branch = w.branches[root]; is.Branch == 0 {
+			w.Branches = append(w.Branches, Branch{w.t.Name(root), w.t.Reason(root).Kind})
+			is.Branch = len(w.Branches)
+			w.branches[root] = is.Branch
+		}
+		why = w.Branches[is.Branch-1].Why
+	}
+	is.Dropped = h.Marks.Has(model.MarkEvicted) || why == model.ReasonCompaction
+	if why != model.ReasonSidechain { // where no person types
+		is.Turns = stat.Prompts
+		w.typed = w.typed || stat.Prompts > 0
+	}
+	begun, gap := 0, time.Duration(0)
+	parent := w.t.Parent(stat.Visit)
+	if h.TurnIndex != model.TurnUnknown && (parent == model.NoNode || w.t.Header(parent).TurnIndex < h.TurnIndex) {
+		begun = 1
+	}
+	if parent != model.NoNode && why != model.ReasonSidechain {
+		if before := w.t.Header(parent).CreatedAt; !before.IsZero() && h.CreatedAt.After(before) {
+			gap = h.CreatedAt.Sub(before)
+		}
+	}
+	rested := time.Duration(0)
+	switch {
+	case stat.Prompts > 0:
+		for i := range stat.Answers { // the prompt and its answer are one visit
+			is.Waited += time.Duration(stat.Answers[i].Milliseconds * float64(time.Millisecond))
+		}
+	case begun > 0:
+		is.Waited, rested = gap, gap
+	default:
+		is.Waited = gap
+	}
+	for i := range stat.Answers {
+		a := &stat.Answers[i]
+		usage := a.Usage
+		usage.Milliseconds = math.Round(a.Milliseconds)
+		is.Answers = append(is.Answers, Answer{usage, answerKey(a, h.CreatedAt)})
+	}
+	if stat.Unread != nil {
+		w.Unread++
+	}
+	w.addMoment(is, begun, rested)
+}
+
+// addMoment adds a moment, or adds it to the last one of the same branch and quarter.
+func (w *writer) addMoment(is Moment, begun int, rested time.Duration) {
+	last := len(w.Moments) - 1
+	if last < 0 || w.Moments[last].Branch != is.Branch || w.Moments[last].Dropped != is.Dropped || !w.Moments[last].At.Equal(is.At) {
+		w.Moments, w.begun, w.rested = append(w.Moments, is), append(w.begun, begun), append(w.rested, rested)
+		return
+	}
+	m := &w.Moments[last]
+	m.Turns, m.Calls, m.Errors, m.Failures = m.Turns+is.Turns, m.Calls+is.Calls, m.Errors+is.Errors, m.Failures+is.Failures
+	m.Waited += is.Waited
+	m.Answers = append(m.Answers, is.Answers...)
+	w.begun[last], w.rested[last] = w.begun[last]+begun, w.rested[last]+rested
+}
+
+// finish returns the account.
+func (w *writer) finish() *Account {
+	for i := range w.Moments {
+		m := &w.Moments[i]
+		if !w.typed {
+			m.Turns, m.Waited = w.begun[i], m.Waited-w.rested[i]
+		}
+		m.Waited = m.Waited.Round(time.Millisecond)
+	}
+	return &w.Account
+}
+
+// longID is the least length of an id that no other program gives to another answer.
+const longID = 20
+
+// answerKey returns the key of an answer: its id, or else its time and all its counts.
+func answerKey(a *query.Answer, at time.Time) uint64 {
+	hash := fnv.New64a()
+	if len(a.ID) < longID && at.IsZero() {
+		return 0
+	}
+	_, _ = hash.Write([]byte(a.ID)) // a hash takes all
+	if len(a.ID) < longID {
+		text := append([]byte{0}, a.Model...)
+		text = binary.AppendVarint(append(text, 0), at.UnixNano())
+		for _, n := range []float64{a.Input, a.Output, a.CacheRead, a.CacheWrite} {
+			text = binary.AppendUvarint(text, math.Float64bits(n))
+		}
+		_, _ = hash.Write(text)
+	}
+	return max(hash.Sum64(), 1)
+}
+
+// Sum is the sum of an account, or of many.
+type Sum struct {
+	// Sum has no Snapshots.
+	query.Sum
+	// Turns, Failures and Waited add up the fields of [Moment].
+	Turns, Failures int
+	Waited          time.Duration
+	// Branches counts the branches off the active paths. Left is the share of these branches, and Dropped the share
+	// of the messages on the paths that a compaction or a window dropped.
+	Branches      int
+	Left, Dropped query.Sum
+}
+
+// addMoment adds a moment and some of its answers.
+func (s *Sum) addMoment(m *Moment, answers iter.Seq[*Answer], prices query.Prices) {
+	is := query.Sum{Calls: m.Calls, Errors: m.Errors}
+	for a := range answers {
+		is.AddAnswer(a.Usage, prices)
+	}
+	s.AddSum(is)
+	switch {
+	case m.Branch != 0:
+		s.Left.AddSum(is)
+	case m.Dropped:
+		s.Dropped.AddSum(is)
+	}
+	s.Turns, s.Failures, s.Waited = s.Turns+m.Turns, s.Failures+m.Failures, s.Waited+m.Waited
+}
+
+// Sum adds up the account. An answer that the session has twice counts once.
+func (a *Account) Sum(prices query.Prices) Sum { return SumOf(prices, a) }
+
+// SumOf adds up accounts, such as those of a session and its sub-agents. An answer that several have counts once.
+func SumOf(prices query.Prices, accounts ...*Account) (s Sum) {
+	met := map[uint64]bool{}
+	for _, a := range accounts {
+		s.Branches += len(a.Branches)
+		for m := range a.pathFirst() {
+			s.addMoment(m, m.newAnswers(met), prices)
+		}
+	}
+	return s
+}
+
+// pathFirst yields the moments of the active path, and then those of the branches.
+func (a *Account) pathFirst() iter.Seq[*Moment] {
+	return func(yield func(*Moment) bool) {
+		for _, onPath := range []bool{true, false} {
+			for i := range a.Moments {
+				if m := &a.Moments[i]; (m.Branch == 0) == onPath && !yield(m) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// newAnswers yields the answers that were not met, and notes them.
+func (m *Moment) newAnswers(met map[uint64]bool) iter.Seq[*Answer] {
+	return func(yield func(*Answer) bool) {
+		for i := range m.Answers {
+			a := &m.Answers[i]
+			if a.Key != 0 {
+				if met[a.Key] {
+					continue
+				}
+				met[a.Key] = true
+			}
+			if !yield(a) {
+				return
+			}
+		}
+	}
+}
