@@ -26,6 +26,7 @@ import (
 	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/machine"
 	"hindcast/store/storetest/program"
 	"hindcast/store/storetest/skip"
 	_ "hindcast/tui/screentest" // brings the flag -update along
@@ -103,7 +104,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, errors.New("no such condition")
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "serve": serveStores},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "serve": serveStores, "machine": layMachine},
 	})
 }
 
@@ -137,6 +138,15 @@ func serveStores(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(server.Close)
 	ts.Setenv("URL", server.URL)
+}
+
+// layMachine is the script command `machine HOME WORK`: it lays a store of each kind out below both folders, as its tool
+// keeps it.
+func layMachine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: machine home work")
+	}
+	ts.Check(machine.Lay("testdata", machine.Machine{Home: ts.MkAbs(args[0]), Work: ts.MkAbs(args[1])}))
 }
 
 // demoServer shows the demo as the sessions of each agent.

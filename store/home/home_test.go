@@ -279,6 +279,25 @@ func TestHome_Find(t *testing.T) {
 	}
 }
 
+// Sub-agents of a session have its id as the beginning of theirs: the name means the session.
+func TestHome_Find_sessionBeforeItsAgents(t *testing.T) {
+	h, _ := newMachine(t)
+	for name, want := range map[string][]string{
+		"b58a5d13":                               {"b58a5d13-7517-4bb3-9c99-e62cde19c103"},
+		"b58a5d13-7517-4bb3-9c99-e62cde19c103/a": {"b58a5d13-7517-4bb3-9c99-e62cde19c103/agent-8a0da39c"},
+		"0a94d6d4":                               {"0a94d6d4-88e1-44f3-947a-abb35c9ed35f/agent-5b24f59d"}, // its session is gone
+	} {
+		found, err := h.FindSession(t.Context(), name)
+		var got []string
+		for _, s := range found {
+			got = append(got, s.ID)
+		}
+		if !slices.Equal(got, want) || err != nil {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
 func TestHome_Latest(t *testing.T) {
 	old, young := shelfOf("old"), shelfOf("young", "younger")
 	young.sessions[0].UpdatedAt = time.Unix(20_000, 0)

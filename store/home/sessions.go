@@ -206,7 +206,8 @@ func (h *Home) LatestSession(ctx context.Context) (latest Session, err error) {
 const leastPrefix = 4
 
 // FindSession returns the sessions with an id. If there are none, it returns those whose id begins with the name,
-// which then has at least 4 bytes. Several are returned with all that their stores list of them.
+// which then has at least 4 bytes, without the sub-agents of a session among them. Several are returned with all that
+// their stores list of them.
 func (h *Home) FindSession(ctx context.Context, name string) ([]Session, error) {
 	var exact, listed, begin []Session
 	for s, err := range h.FindStores(ctx) {
@@ -238,9 +239,18 @@ func (h *Home) FindSession(ctx context.Context, name string) ([]Session, error) 
 	}
 	switch {
 	case len(exact) == 0:
-		return begin, ctx.Err()
+		return withoutAgents(begin), ctx.Err()
 	case len(listed) < len(exact): // a store finds what it does not list
 		return exact, ctx.Err()
 	}
 	return listed, ctx.Err()
+}
+
+// withoutAgents returns the sessions that no other one of them started.
+func withoutAgents(sessions []Session) []Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(agent Session) bool {
+		return agent.Parent != "" && slices.ContainsFunc(sessions, func(s Session) bool {
+			return s.Store == agent.Store && s.ID == agent.Parent
+		})
+	})
 }

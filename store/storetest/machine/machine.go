@@ -1,0 +1,102 @@
+// Package machine lays stores that real tools wrote out as each tool keeps its own: the machine of a person who works
+// with all of them.
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hindcast/store"
+)
+
+// stores are the stores of the machine: what lies below testdata, and where its tool keeps it. A place that begins
+// with ~ is below the home of the person, any other one below the folder of a project.
+//
+// The demo that Hindcast writes itself, a store in SQLite, is not among them: `hindcast demo` makes one.
+var stores = []struct{ Kind, from, to string }{
+	{"claude-code", "coding/claude-code/projects", "~/.claude/projects"},
+	{"codex", "coding/codex/sessions", "~/.codex/sessions"},
+	{"copilot-cli", "coding/copilot-cli", "~/.copilot/session-state"},
+	{"gemini-cli", "coding/gemini-cli", "~/.gemini/tmp"},
+	{"opencode", "coding/opencode/opencode.db", "~/.local/share/opencode/opencode.db"},
+	{"openhands", "coding/openhands", "~/.openhands/conversations"},
+	{"pi", "coding/pi", "~/.pi/agent/sessions"},
+	{"strands", "strands/python-file", "~/.strands/sessions"},
+	{"crush", "coding/crush", ".crush"},
+	{"aider", "coding/aider/.aider.chat.history.md", ".aider.chat.history.md"},
+	{"strands-snapshots", "strands/python-snapshot", "saved"},
+	{"genkit", "genkit/go-1.13.1", ".snapshots"},
+	{"crewai", "crewai/json", ".checkpoints"},
+	{"adk", "adk/sqlite_service.db", ".adk/session.db"},
+	{"langgraph", "langgraph/agent.db", "checkpoints.sqlite"},
+	{"openai-agents", "openaiagents/sqlite_session.db", "conversations.db"},
+	{"agent-framework", "agent-framework/checkpoints", "workflows"},
+	{"mastra", "mastra/store.db", "mastra.db"},
+	{"llamaindex", "llamaindex/server.db", "server.db"},
+	{"jsonl", "inputs/redact-tool-schema.jsonl", "exported.jsonl"},
+}
+
+// Machine is where a machine was laid out.
+type Machine struct {
+	// Home is the home of the person, and Work the folder of the project.
+	Home, Work string
+}
+
+// Kinds are the kinds of the stores, in no order.
+func Kinds() (names []string) {
+	for _, s := range stores {
+		names = append(names, s.Kind)
+	}
+	return names
+}
+
+// Surroundings returns what the kinds are told of the machine.
+func (m Machine) Surroundings() store.Surroundings {
+	return store.Surroundings{Home: m.Home, Work: m.Work, Env: func(string) string { return "" }}
+}
+
+// Lay copies the stores of a folder testdata into a machine whose folders it makes. Files keep their times.
+func Lay(testdata string, m Machine) error {
+	for _, s := range stores {
+		to := filepath.Join(m.Work, filepath.FromSlash(s.to))
+		if below, ok := strings.CutPrefix(s.to, "~"); ok {
+			to = filepath.Join(m.Home, filepath.FromSlash(below))
+		}
+		if err := copyAll(filepath.Join(testdata, filepath.FromSlash(s.from)), to); err != nil {
+			return fmt.Errorf("lay out %s: %w", s.Kind, err)
+		}
+	}
+	return nil
+}
+
+// copyAll copies a file or a folder.
+func copyAll(from, to string) error {
+	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, path.Clean(rel))
+		if e.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(os.MkdirAll(filepath.Dir(target), 0o700), os.WriteFile(target, data, 0o600), os.Chtimes(target, time.Time{}, info.ModTime()))
+	})
+}
