@@ -30,16 +30,19 @@ and those that failed, for the active path, its turns, each branch off it and ea
 model. An answer counts once, in the snapshot in which it came to its path. The
 tokens of a cache are among those of the input.
 
-Prices are those that the store has, else those of a file of your own,
+Prices are those that the agent itself wrote, else those of a file of your own, else
+the list prices of the vendors; the last lines say which. Your own file is
 ~/.config/hindcast/prices.toml (or hindcast/prices.toml in $XDG_CONFIG_HOME):
 
-  currency = "USD"
+  currency = "USD"           # of another currency there are no list prices
   [[price]]                  # for a million tokens; the first that fits counts
   model = "sonnet-4*"        # * stands for any characters
+  up_to = 200_000            # may be left out: the most tokens of input
   input = 3.0
   output = 15.0
   cache_read = 0.3
   cache_write = 3.75
+  cache_write_1h = 6.0       # may be left out: what a cache keeps for an hour
 
 Nothing is guessed: an answer without a price, or of a model that nothing names,
 has no cost, and the last lines say so. --model names the model of such answers.
@@ -134,6 +137,7 @@ func addUp(ctx context.Context, s store.Store, session string, list *prices.List
 type statsJSON struct {
 	SessionID string         `json:"sessionId"`
 	Currency  string         `json:"currency,omitempty"`
+	ListDate  string         `json:"listDate,omitempty"`
 	Session   sumJSON        `json:"session"`
 	Path      sumJSON        `json:"path"`
 	Turns     []turnJSON     `json:"turns"`
@@ -157,13 +161,16 @@ type sumJSON struct {
 	LatencyMs        float64  `json:"latencyMs"`
 	Cost             *float64 `json:"cost,omitempty"`
 	Unpriced         int      `json:"unpriced"`
+	OwnPriced        int      `json:"ownPriced,omitempty"`
+	ListPriced       int      `json:"listPriced,omitempty"`
 	ToolCalls        int      `json:"toolCalls"`
 	ToolErrors       int      `json:"toolErrors"`
 }
 
 func sumOf(s *query.Sum) sumJSON {
 	out := sumJSON{
-		s.Snapshots, s.Answers, s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Milliseconds, nil, s.Unpriced, s.Calls, s.Errors,
+		s.Snapshots, s.Answers, s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Milliseconds, nil, s.Unpriced, s.Own, s.Listed,
+		s.Calls, s.Errors,
 	}
 	if s.Answers > s.Unpriced {
 		out.Cost = &s.Cost
@@ -221,7 +228,7 @@ type pruneJSON struct {
 
 func (s *sums) newDocument(snapshots bool) statsJSON {
 	out := statsJSON{
-		SessionID: s.session, Currency: s.prices.Currency, Session: sumOf(&s.totals.Session), Path: sumOf(&s.totals.Path),
+		SessionID: s.session, Currency: s.prices.Currency, ListDate: s.prices.ListDate, Session: sumOf(&s.totals.Session), Path: sumOf(&s.totals.Path),
 		Turns: []turnJSON{}, Branches: []branchJSON{}, Models: []modelJSON{}, Keys: []keyJSON{},
 	}
 	for _, turn := range s.totals.Turns {
@@ -424,16 +431,7 @@ func (p *printer) remarksOn(s *sums) {
 	if unread > 0 {
 		lines = append(lines, fmt.Sprintf("%s could not be read, and is not counted; hindcast doctor says why", model.Count(unread, "state")))
 	}
-	switch sum := &s.totals.Session; {
-	case sum.Answers == 0:
-		lines = append(lines, "no answer tells of tokens")
-	case sum.Unpriced > 0:
-		line := fmt.Sprintf("%s of %d without a price", model.Count(sum.Unpriced, "answer"), sum.Answers)
-		if s.prices.Empty() {
-			line += ": there is no file of prices, see hindcast stats --help"
-		}
-		lines = append(lines, line)
-	}
+	lines = append(lines, pricesLine(&s.totals.Session, s.prices))
 	switch f := s.freed; {
 	case f == nil:
 	case f.Snapshots == 0:
@@ -448,4 +446,25 @@ func (p *printer) remarksOn(s *sums) {
 	for _, line := range lines {
 		fmt.Fprintln(p, line)
 	}
+}
+
+// pricesLine returns a sentence about the prices of a sum: who set them, and how many answers have one.
+func pricesLine(sum *query.Sum, list *prices.List) string {
+	priced := sum.Answers - sum.Unpriced
+	switch {
+	case sum.Answers == 0:
+		return "no answer tells of tokens"
+	case priced == 0:
+		return fmt.Sprintf("no price is known of %s; hindcast stats --help says how to give one", model.Count(sum.Answers, "answer"))
+	}
+	var whose []string
+	for _, of := range []struct {
+		n    int
+		whom string
+	}{{sum.Own, "the agent's own"}, {priced - sum.Own - sum.Listed, "yours"}, {sum.Listed, "list prices of " + list.ListDate}} {
+		if of.n > 0 {
+			whose = append(whose, fmt.Sprintf("%d %s", of.n, of.whom))
+		}
+	}
+	return fmt.Sprintf("prices of %d of %s: %s", priced, model.Count(sum.Answers, "answer"), strings.Join(whose, ", "))
 }

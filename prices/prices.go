@@ -1,35 +1,46 @@
-// Package prices reads what models cost from a small file of the user's. It knows no
-// price of its own.
+// Package prices tells what models cost: by a small file of the user's, and behind it by the list prices of the vendors
+// that it brings along, list.toml.
 package prices
 
 import (
+	_ "embed" // list.toml
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 
 	"hindcast/model/conversation"
 )
 
-// List holds the prices of models. The zero value holds no prices. A List never changes, and is safe for
-// concurrent use.
+// List holds the prices of models: those of the user, and behind them list prices. The zero value holds no prices. A
+// List never changes, and is safe for concurrent use.
 type List struct {
-	// Currency is the currency of the prices, such as "USD"; "" if the file does not say.
+	// Currency is the currency of the prices, such as "USD"; "" without any.
 	Currency string
+	// ListDate is the month of the list prices, "2026-11"; "" if the currency of the user's file is not theirs.
+	ListDate string
 	prices   []price
+	listed   map[string][]price // by the name of the model
 }
 
 // price holds the prices of a million tokens for the models that match a name. A nil price is unknown.
 type price struct {
-	Model      string   `toml:"model"`
+	Model string `toml:"model"`
+	// UpTo is the most tokens of input for which the price holds; 0 for any number.
+	UpTo       float64  `toml:"up_to"`
 	Input      *float64 `toml:"input"`
 	Output     *float64 `toml:"output"`
 	CacheRead  *float64 `toml:"cache_read"`
 	CacheWrite *float64 `toml:"cache_write"`
+	// CacheWriteHour is the price of tokens that a cache keeps for an hour; nil for that of CacheWrite.
+	CacheWriteHour *float64 `toml:"cache_write_1h"`
 }
 
 // FileError describes a mistake in the user's prices.
@@ -59,16 +70,16 @@ func Path(getenv func(string) string) string {
 // maxFile bounds the file, in bytes.
 const maxFile = 1 << 20
 
-// Load reads prices from a file. A missing file, or the path "", gives an empty list. A mistake in the file
-// is a *FileError.
+// Load reads the user's prices from a file, and sets the list prices behind them. A missing file, or the path "", gives
+// the list prices alone. A mistake in the file is a *FileError.
 func Load(file string) (*List, error) {
 	if file == "" {
-		return new(List), nil
+		return listPrices(), nil
 	}
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return new(List), nil
+		return listPrices(), nil
 	case err != nil:
 		return nil, fmt.Errorf("prices: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
@@ -81,45 +92,80 @@ func Load(file string) (*List, error) {
 	return Parse(file, string(text))
 }
 
+// listText holds the list prices.
+//
+//go:embed list.toml
+var listText string
+
+// listPrices returns the list prices.
+var listPrices = sync.OnceValue(func() *List {
+	d, err := parse("list.toml", listText)
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	l := &List{Currency: d.Currency, ListDate: d.Date, listed: map[string][]price{}}
+	for _, p := range d.Price {
+		l.listed[p.Model] = append(l.listed[p.Model], p)
+	}
+	return l
+})
+
+// document is a file of prices.
+type document struct {
+	Currency string  `toml:"currency"`
+	Date     string  `toml:"date"`
+	Price    []price `toml:"price"`
+}
+
 // Parse is Load on the text of a file; file names it in errors.
 //
-//	currency = "USD"
+//	currency = "USD"           # else there are no list prices behind these
 //
 //	[[price]]                  # for a million tokens
 //	model = "claude-sonnet-*"  # a name, or a pattern of path.Match
+//	up_to = 200_000            # the most tokens of input for which it holds
 //	input = 3.0
 //	output = 15.0
 //	cache_read = 0.3
 //	cache_write = 3.75
+//	cache_write_1h = 6.0       # for tokens that are kept for an hour
 //
-// The first entry whose model fits counts.
+// The first entry that fits counts. A name also fits with a provider before it and a date behind it.
 func Parse(file, text string) (*List, error) {
-	var document struct {
-		Currency string  `toml:"currency"`
-		Price    []price `toml:"price"`
+	d, err := parse(file, text)
+	if err != nil {
+		return nil, err
 	}
-	meta, err := toml.Decode(text, &document)
+	l := *listPrices()
+	if d.Currency != "" && d.Currency != l.Currency {
+		l = List{Currency: d.Currency}
+	}
+	l.prices = d.Price
+	return &l, nil
+}
+
+// parse reads a file of prices.
+func parse(file, text string) (*document, error) {
+	var d document
+	meta, err := toml.Decode(text, &d)
 	if err != nil {
 		return nil, &FileError{file, err.Error()}
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, &FileError{file, fmt.Sprintf("%s means nothing; a price has model, input, output, cache_read and cache_write", unknown[0])}
+		return nil, &FileError{file, fmt.Sprintf("%s means nothing; a price has model, up_to, input, output, cache_read, cache_write and cache_write_1h", unknown[0])}
 	}
-	for i, p := range document.Price {
+	for i, p := range d.Price {
 		if _, err := path.Match(p.Model, ""); err != nil || p.Model == "" {
 			return nil, &FileError{file, fmt.Sprintf("price %d: model %q is no name and no pattern", i+1, p.Model)}
 		}
-		for _, of := range []*float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
+		for _, of := range []*float64{&p.UpTo, p.Input, p.Output, p.CacheRead, p.CacheWrite, p.CacheWriteHour} {
 			if of != nil && !(*of >= 0 && *of < 1e12) {
 				return nil, &FileError{file, fmt.Sprintf("price %d: %v is no price", i+1, *of)}
 			}
 		}
 	}
-	return &List{document.Currency, document.Price}, nil
+	return &d, nil
 }
-
-// Empty reports whether there are no prices.
-func (l *List) Empty() bool { return len(l.prices) == 0 }
 
 // perMillion is how many tokens the prices are for.
 const perMillion = 1e6
@@ -130,24 +176,71 @@ func (l *List) Cost(u conversation.Usage) (cost float64, source conversation.Pri
 	if !u.Counted || u.Model == "" {
 		return 0, conversation.Unpriced
 	}
-	for _, p := range l.prices {
-		if fits, _ := path.Match(p.Model, u.Model); !fits {
+	names := namesOf(u.Model)
+	for i := range l.prices {
+		p := &l.prices[i]
+		if !p.fits(names[:], u.Input) {
 			continue
-		} else if cost, known := p.of(u); known {
+		}
+		if cost, known := p.of(u); known {
 			return cost, conversation.UserPrice
 		}
-		break
+		return 0, conversation.Unpriced // the user's word, as far as it goes
+	}
+	for _, name := range names {
+		for i := range l.listed[name] {
+			p := &l.listed[name][i]
+			if p.UpTo > 0 && u.Input > p.UpTo {
+				continue
+			}
+			if cost, known := p.of(u); known {
+				return cost, conversation.ListPrice
+			}
+			return 0, conversation.Unpriced
+		}
 	}
 	return 0, conversation.Unpriced
 }
 
+// edition matches the end of the name of a model: the date of its edition, and the length of its context.
+var edition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([-@]20\d\d-?\d\d-?\d\d|-latest)?(\[\d+[km]\])?$`)
+})
+
+// namesOf returns the names by which a model is looked up: whole, without its provider, and without its edition too.
+func namesOf(model string) [3]string {
+	name := model[strings.LastIndexByte(model, '/')+1:]
+	return [3]string{model, name, edition().ReplaceAllString(name, "")}
+}
+
+// fits reports whether the price is that of a model by one of its names, with so many tokens of input.
+func (p *price) fits(names []string, input float64) bool {
+	if p.UpTo > 0 && input > p.UpTo {
+		return false
+	}
+	for _, name := range names {
+		if fits, _ := path.Match(p.Model, name); fits {
+			return true
+		}
+	}
+	return false
+}
+
+// of returns the cost of tokens; false if a price that it needs is unknown.
 func (p *price) of(u conversation.Usage) (cost float64, known bool) {
+	hour := p.CacheWriteHour
+	if hour == nil {
+		hour = p.CacheWrite
+	}
 	for _, part := range []struct {
 		tokens float64
 		price  *float64
 	}{
-		{u.Input - u.CacheRead - u.CacheWrite, p.Input}, {u.Output, p.Output},
-		{u.CacheRead, p.CacheRead}, {u.CacheWrite, p.CacheWrite},
+		{u.Input - u.CacheRead - u.CacheWrite, p.Input},
+		{u.Output, p.Output},
+		{u.CacheRead, p.CacheRead},
+		{u.CacheWrite - u.CacheWriteHour, p.CacheWrite},
+		{u.CacheWriteHour, hour},
 	} {
 		if part.tokens <= 0 {
 			continue

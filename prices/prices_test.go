@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ output = 1
 
 func TestList_Cost(t *testing.T) {
 	list, err := prices.Parse("prices.toml", file)
-	if err != nil || list.Currency != "USD" || list.Empty() {
+	if err != nil || list.Currency != "USD" || list.ListDate == "" {
 		t.Fatal(list, err)
 	}
 	for _, c := range []struct {
@@ -43,11 +44,76 @@ func TestList_Cost(t *testing.T) {
 		// A price that is not there is not guessed.
 		{conversation.Usage{Counted: true, Model: "sonnet-3", Input: 1e6, CacheRead: 1}, 0, conversation.Unpriced},
 		{conversation.Usage{Counted: true, Model: "opus", Input: 1e6}, 0, conversation.Unpriced},
+		// A name fits with its provider and its edition, too.
+		{conversation.Usage{Counted: true, Model: "some/sonnet-4.1", Input: 1e6}, 3, conversation.UserPrice},
+		{conversation.Usage{Counted: true, Model: "claude-haiku-4-5-20251001", Input: 1e6}, 1, conversation.ListPrice},
+		{conversation.Usage{Counted: true, Model: "anthropic/claude-opus-5-5[1m]", Input: 1e6}, 4, conversation.ListPrice},
+		{conversation.Usage{Counted: true, Model: "gpt-5-2025-08-07", Input: 1e6}, 1.25, conversation.ListPrice},
+		{conversation.Usage{Counted: true, Model: "gpt-55", Input: 1e6}, 0, conversation.Unpriced},
+		// A cache that keeps for an hour costs more, and so does a long prompt.
+		{conversation.Usage{Counted: true, Model: "claude-opus-5-5", Input: 2e6, CacheWrite: 2e6, CacheWriteHour: 1e6}, 13, conversation.ListPrice},
+		{conversation.Usage{Counted: true, Model: "sonnet-4.1", Input: 2e6, CacheWrite: 2e6, CacheWriteHour: 1e6}, 7.5, conversation.UserPrice},
+		{conversation.Usage{Counted: true, Model: "gemini-2.5-pro", Input: 200_000}, 0.25, conversation.ListPrice},
+		{conversation.Usage{Counted: true, Model: "gemini-2.5-pro", Input: 200_001}, 0.5000025, conversation.ListPrice},
+		{conversation.Usage{Counted: true, Model: "gpt-6-sol", Input: 272_001}, 0, conversation.Unpriced},
 		{conversation.Usage{Counted: true, Input: 1e6}, 0, conversation.Unpriced},
 		{conversation.Usage{Model: "sonnet-3"}, 0, conversation.Unpriced},
 	} {
 		if cost, source := list.Cost(c.usage); cost != c.cost || source != c.source {
 			t.Errorf("%+v costs %v, %v", c.usage, cost, source)
+		}
+	}
+}
+
+// The user's prices go before those of the list, unless they are in another currency: then there is no list.
+func TestList_usersFirst(t *testing.T) {
+	opus := conversation.Usage{Counted: true, Model: "claude-opus-5-5", Input: 1e6}
+	for text, want := range map[string]conversation.PriceSource{
+		"": conversation.ListPrice,
+		"[[price]]\nmodel = \"claude-opus-5-5\"\ninput = 1": conversation.UserPrice,
+		"[[price]]\nmodel = \"claude-*\"\noutput = 1":       conversation.Unpriced,
+		"currency = \"EUR\"":                                conversation.Unpriced,
+	} {
+		list, err := prices.Parse("prices.toml", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, source := list.Cost(opus); source != want {
+			t.Errorf("%q: the price is from %v, not %v", text, source, want)
+		}
+		if euros := list.Currency == "EUR"; euros != (list.ListDate == "") {
+			t.Errorf("%q: %q, %q", text, list.Currency, list.ListDate)
+		}
+	}
+}
+
+// Each price of the list is one, of a model by its whole name; the last of a model holds for any length, or the
+// ones before it have a bound.
+func TestList_prices(t *testing.T) {
+	text, err := os.ReadFile("list.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := regexp.MustCompile(`(?m)^model = "(.*)"$`).FindAllStringSubmatch(string(text), -1)
+	if len(models) < 60 {
+		t.Fatalf("%d prices", len(models))
+	}
+	list, err := prices.Load("")
+	if err != nil || list.Currency != "USD" || !regexp.MustCompile(`^20\d\d-\d\d$`).MatchString(list.ListDate) {
+		t.Fatal(list, err)
+	}
+	for _, m := range models {
+		used := conversation.Usage{Counted: true, Model: m[1], Input: 3000, CacheRead: 1000, Output: 100}
+		cost, source := list.Cost(used)
+		if source != conversation.ListPrice || cost <= 0 || cost > 0.1 {
+			t.Errorf("%s costs %v, %v", m[1], cost, source)
+		}
+		used.CacheRead = 0
+		if whole, _ := list.Cost(used); whole <= cost {
+			t.Errorf("%s costs %v from a cache and %v without one", m[1], cost, whole)
+		}
+		if strings.ContainsAny(m[1], "*?[") || strings.Count(string(text), m[0]) > 2 {
+			t.Errorf("%s is a pattern, or has more than two prices", m[1])
 		}
 	}
 }
@@ -72,9 +138,14 @@ func TestParse_errors(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
+	mine := conversation.Usage{Counted: true, Model: "sonnet-3", Input: 1e6}
 	for _, none := range []string{"", filepath.Join(dir, "prices.toml")} {
-		if list, err := prices.Load(none); err != nil || !list.Empty() {
-			t.Errorf("%q: %v, %v", none, list, err)
+		list, err := prices.Load(none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, source := list.Cost(mine); source != conversation.Unpriced {
+			t.Errorf("%q: %v", none, source)
 		}
 	}
 	if _, err := prices.Load(dir); err == nil {
@@ -90,8 +161,12 @@ func TestLoad(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "prices.toml"), prices.Path(getenv)); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := prices.Load(prices.Path(getenv)); err != nil || list.Empty() {
-		t.Errorf("%v, %v", list, err)
+	list, err := prices.Load(prices.Path(getenv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, source := list.Cost(mine); source != conversation.UserPrice {
+		t.Error(source)
 	}
 	home := func(name string) string {
 		return map[string]string{"HOME": "/home/me", "XDG_CONFIG_HOME": "relative"}[name]

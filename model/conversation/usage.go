@@ -15,6 +15,8 @@ type Usage struct {
 	// CacheRead are the tokens of Input that came from a cache, and CacheWrite those that
 	// went into one.
 	CacheRead, CacheWrite float64
+	// CacheWriteHour are the tokens of CacheWrite that the cache keeps for an hour, which cost more.
+	CacheWriteHour float64
 	// Model names the model; "" where the message does not. It is untrusted.
 	Model string
 	// Milliseconds is how long the model took, 0 where the message does not say.
@@ -41,7 +43,8 @@ const (
 //	Strands      metadata.usage    {inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens}
 //	Genkit       usage             {inputTokens, outputTokens, totalTokens, cachedContentTokens}
 //	LangChain    usage_metadata    {input_tokens, output_tokens, total_tokens, input_token_details: {cache_read, cache_creation}}
-//	Anthropic    usage             {input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens}
+//	Anthropic    usage             {input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens,
+//	                                cache_creation: {ephemeral_1h_input_tokens}}
 //	Gemini       usage_metadata    {prompt_token_count, candidates_token_count, thoughts_token_count, total_token_count, cached_content_token_count}
 //	OpenAI       usage             {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}
 //	pi           usage             {input, output, totalTokens, cacheRead, cacheWrite, cost: {total}}
@@ -58,6 +61,7 @@ var (
 	besideReads  = [][]string{{"cacheReadInputTokens"}, {"cache_read_input_tokens"}, {"cacheRead"}, {"cache", "read"}}
 	besideWrites = [][]string{{"cacheWriteInputTokens"}, {"cache_creation_input_tokens"}, {"cacheWrite"}, {"cache", "write"}}
 	withinReads  = [][]string{{"input_token_details", "cache_read"}, {"prompt_tokens_details", "cached_tokens"}, {"cachedContentTokens"}, {"cached"}, {"cached_content_token_count"}}
+	hourWrites   = [][]string{{"cache_creation", "ephemeral_1h_input_tokens"}}
 	withinWrites = [][]string{{"input_token_details", "cache_creation"}}
 
 	modelPlaces   = [][]string{{"response_metadata", "model_name"}, {"response_metadata", "model"}, {"model"}, {"modelID"}, {"model_version"}}
@@ -97,6 +101,8 @@ func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
 	}
 	u.CacheRead, _ = readNumber(t, counts, besideReads)
 	u.CacheWrite, _ = readNumber(t, counts, besideWrites)
+	hour, _ := readNumber(t, counts, hourWrites)
+	u.CacheWriteHour = min(hour, u.CacheWrite)
 	return u.Within(total)
 }
 

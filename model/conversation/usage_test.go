@@ -39,6 +39,10 @@ func TestUsageOf(t *testing.T) {
 			`{"role":"assistant","content":[],"model":"m","usage":{"input_tokens":3,"output_tokens":7,"cache_read_input_tokens":100,"cache_creation_input_tokens":50}}`,
 			conversation.Usage{Counted: true, Input: 153, Output: 7, CacheRead: 100, CacheWrite: 50, Model: "m"},
 		},
+		"Anthropic, a cache of an hour": {
+			`{"role":"assistant","content":[],"model":"m","usage":{"input_tokens":3,"output_tokens":7,"cache_read_input_tokens":100,"cache_creation_input_tokens":50,"cache_creation":{"ephemeral_5m_input_tokens":20,"ephemeral_1h_input_tokens":30}}}`,
+			conversation.Usage{Counted: true, Input: 153, Output: 7, CacheRead: 100, CacheWrite: 50, CacheWriteHour: 30, Model: "m"},
+		},
 		"OpenAI": {
 			`{"role":"assistant","content":"","usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":4}}}`,
 			conversation.Usage{Counted: true, Input: 9, Output: 1, CacheRead: 4},

@@ -58,7 +58,7 @@ func (a *Account) encode() []byte {
 				flags |= flagPriced
 			}
 			counts(name, flags)
-			tokens(answer.Input, answer.Output, answer.CacheRead, answer.CacheWrite, answer.Milliseconds)
+			tokens(answer.Input, answer.Output, answer.CacheRead, answer.CacheWrite, answer.CacheWriteHour, answer.Milliseconds)
 			if answer.Priced {
 				moments = binary.LittleEndian.AppendUint64(moments, math.Float64bits(answer.Cost))
 			}
@@ -113,7 +113,7 @@ func decodeAccount(note []byte) (*Account, bool) {
 			}
 			flags := r.Count()
 			answer.Counted, answer.Priced = flags&flagCounted != 0, flags&flagPriced != 0
-			for _, n := range []*float64{&answer.Input, &answer.Output, &answer.CacheRead, &answer.CacheWrite, &answer.Milliseconds} {
+			for _, n := range []*float64{&answer.Input, &answer.Output, &answer.CacheRead, &answer.CacheWrite, &answer.CacheWriteHour, &answer.Milliseconds} {
 				*n = float64(r.Uvarint())
 			}
 			if answer.Priced {
