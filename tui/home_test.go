@@ -14,6 +14,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"hindcast/keymap"
+	"hindcast/query/ledger"
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/kinds/claudecode"
@@ -46,6 +47,7 @@ func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{Options: options(nil), demo: demoStore(t), notes: fake.New(fake.WithClock(func() time.Time { return now }))}
 	newWriter(t, h.notes, "notes").write(t, 3)
+	h.Ledger = ledger.New(nil)
 	h.Store, h.Home = nil, home.FromFound([]store.Found{
 		foundAt("strands", "/home/me/.strands/sessions", has(h.demo)),
 		foundAt("adk", "notes.db", has(h.notes)),
@@ -88,7 +90,7 @@ func TestHome_opensASessionAndComesBack(t *testing.T) {
 	p.Press(keymap.Picker, keymap.Bottom, keymap.Open)
 	shows(t, p, "memory › packing-list", "q back")
 	p.Press(keymap.Timeline, keymap.Back)
-	shows(t, p, "3 sessions in 3 stores", "notes")
+	shows(t, p, "all sessions · 3 in 3 stores", "notes")
 	selects(t, p, "packing-list")
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("NOTES")
@@ -143,7 +145,7 @@ func TestHome_follows(t *testing.T) {
 	p := start(t, h.Options, 100, 30)
 	newWriter(t, h.demo, "brand new").write(t, 2)
 	waitFor(t, p, "brand new")
-	shows(t, p, "4 sessions in 3 stores")
+	shows(t, p, "4 in 3 stores")
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("brand")
 	p.Press(keymap.Input, keymap.Accept)
@@ -237,10 +239,10 @@ func TestHome_showsStoresAsTheyAreFound(t *testing.T) {
 	p := startBusy(t, o, 100, 30)
 	waitFor(t, p, "looking for stores")
 	paths <- "one"
-	waitFor(t, p, "2 sessions in 1 store")
+	waitFor(t, p, "2 in 1 store")
 	p.Send(screentest.Key(t, "j"))
 	paths <- "two"
-	waitFor(t, p, "4 sessions in 2 stores")
+	waitFor(t, p, "4 in 2 stores")
 	p.Idle()
 	lacks(t, p, "looking for")
 	selects(t, p, "packing-list")

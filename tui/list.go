@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -394,7 +395,16 @@ func (m *Model) listBox() box {
 // putHome says how many sessions there are in how many stores.
 func (m *Model) putHome(r *cell.Row) {
 	r.Put(m.styles.Muted, "all sessions")
-	if stores := m.home.Stores(); len(stores) > 0 {
-		r.Put(m.styles.Muted, " "+m.styles.Glyphs.Dot+" "+model.Count(m.list.Sessions(), "session")+" in "+model.Count(len(stores), "store"))
+	if stores := m.home.CountStores(); stores > 0 {
+		r.Put(m.styles.Muted, " "+m.styles.Glyphs.Dot+" "+thousands(m.list.Sessions())+" in "+model.Count(stores, "store"))
 	}
+}
+
+// thousands returns a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }

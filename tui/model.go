@@ -76,6 +76,7 @@ type Model struct {
 	trouble *sheet.Sheet // why the screen is nowhere
 	home    *home.Home
 	list    *picker.Pane
+	sums    sums
 	alone   bool // the home is one store, which is open
 	only    bool // the store has one session, so that there is no list to go back to
 

@@ -32,6 +32,7 @@ const (
 	crossing                  // where the session of a sub-agent meets another
 	playing                   // the next step of a session that is played
 	growing                   // what is new in the session, or in the list
+	summing                   // what sessions of the list cost
 	taskKinds
 )
 

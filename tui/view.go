@@ -103,13 +103,16 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	r := cell.Begin(dst, g, m.layout.w)
 	r.Put(s.Title, " hindcast ")
 	r.Fill(s.Text, 1)
-	if m.place == atList && !m.alone {
-		m.putHome(&r)
-		return r.End(s.Text)
-	}
 	if m.place != inSession {
-		m.putStore(&r)
-		m.putVersions(&r, 0)
+		if m.place == atList && !m.alone {
+			m.putHome(&r)
+		} else {
+			m.putStore(&r)
+			m.putVersions(&r, 0)
+		}
+		if m.place == atList {
+			m.putRecent(&r)
+		}
 		return r.End(s.Text)
 	}
 	head, standing, faults := "", m.cursorStanding(), ""

@@ -24,6 +24,8 @@ type column struct {
 	text  func(c *Content, i int) string
 	// sum is the text for a session whose sums are known, in place of text; nil where sums do not tell.
 	sum func(sum *Sum) string
+	// none is the text for known sums that do not have any.
+	none string
 	// sign stands before a text; nil for no sign.
 	sign func(g *theme.Glyphs) string
 	// style is that of the text; nil for that of the row.
@@ -43,16 +45,15 @@ var columns = []column{
 		if s.Turns == 0 {
 			return ""
 		}
-		return model.Count(s.Turns, s.Noun)
+		return model.Count(s.Turns, cmp.Or(turnNouns[s.Kind], "turn"))
 	}},
-	{name: "left", rank: 5, width: 6, text: func(c *Content, i int) string { return countText(c.rows[i].Orphaned) },
-		sum:   func(s *Sum) string { return countText(s.Left) },
+	{name: "left", rank: 5, width: 6, sum: func(s *Sum) string { return countText(s.Left) },
 		sign:  func(g *theme.Glyphs) string { return g.Orphaned },
 		style: func(t *theme.Tokens) theme.Style { return t.Orphaned }},
 	{name: "fails", rank: 6, width: 6, sum: func(s *Sum) string { return countText(s.Failures) },
 		sign:  func(g *theme.Glyphs) string { return g.Error },
 		style: func(t *theme.Tokens) theme.Style { return t.Error }},
-	{name: "cost", rank: 8, width: 9, sum: func(s *Sum) string { return s.Money }},
+	{name: "cost", rank: 8, width: 9, sum: func(s *Sum) string { return s.Money }, none: "–"},
 	{name: "faults", rank: 3, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
 		text: func(c *Content, i int) string {
 			if c.rows[i].Faults <= 0 {
@@ -74,6 +75,9 @@ var shortTools = map[string]string{
 	"agent-framework": "agent-fw", "strands-snapshots": "strands", "llamaindex": "llama", "sqlite": "hindcast",
 	"postgres": "hindcast", "jsonl": "hindcast",
 }
+
+// turnNouns are the words for a turn of a person in the frameworks that have their own.
+var turnNouns = map[string]string{"langgraph": "run", "crewai": "run", "llamaindex": "run", "agent-framework": "run"}
 
 // toolOf returns the word for the tool that wrote a session.
 func toolOf(row *Row) string {

@@ -31,12 +31,12 @@ type Content struct {
 	// widths are the cells that each column needs, words those of the longest words.
 	widths []int
 	words  int
-	// above are the rows under which rows fold, -1 for a row of its own; agents counts the rows that fold
-	// under each.
-	above, agents []int
-	// sessions is how many rows are sessions.
-	sessions int
-	day      calendar
+	// above are the rows under which rows fold, -1 for a row of its own; agents are the rows that fold under each.
+	above  []int
+	agents map[int][]int
+	// sessions is how many rows are sessions, and faulty how many of them have faults.
+	sessions, faulty int
+	day              calendar
 }
 
 // Prepare works out what the list needs of rows at a moment, whose zone is that of the times.
@@ -47,6 +47,9 @@ func Prepare(rows []Row, now time.Time) *Content {
 		row := &rows[i]
 		if row.Err == nil {
 			c.sessions++
+		}
+		if row.Faults > 0 {
+			c.faulty++
 		}
 		stores[row.Store] = true
 		tools[row.Store.Name] = true
@@ -72,7 +75,7 @@ const mostNested = 64
 
 // linkAgents has the session of a sub-agent fold under the session that started it and its parents, if that is a row.
 func (c *Content) linkAgents() {
-	c.above, c.agents = make([]int, len(c.rows)), make([]int, len(c.rows))
+	c.above, c.agents = make([]int, len(c.rows)), map[int][]int{}
 	at := map[Name]int{}
 	for i := range c.rows {
 		c.above[i] = -1
@@ -89,7 +92,7 @@ func (c *Content) linkAgents() {
 		}
 		if top != i && !nested {
 			c.above[i] = top
-			c.agents[top]++
+			c.agents[top] = append(c.agents[top], i)
 		}
 	}
 }
@@ -101,6 +104,12 @@ func (c *Content) parentRow(at map[Name]int, i int) (parent int, known bool) {
 	}
 	return parent, known
 }
+
+// Rows returns the rows, which the caller may not change.
+func (c *Content) Rows() []Row { return c.rows }
+
+// Faulty returns how many sessions have faults, as far as their stores count them.
+func (c *Content) Faulty() int { return c.faulty }
 
 // Len returns the number of rows.
 func (c *Content) Len() int { return len(c.rows) }

@@ -6,8 +6,8 @@
 package picker
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -40,6 +40,8 @@ type Pane struct {
 	// sums are the sums of sessions that are known, widths the cells that each column needs for them.
 	sums   map[Name]*Sum
 	widths []int
+	// summed is how many of places, from the first, are known to have their sums.
+	summed int
 }
 
 // New returns an empty list.
@@ -62,9 +64,8 @@ func (p *Pane) Resize(w, h int) {
 
 // Set shows other rows. The selection stays on the row that it is on.
 func (p *Pane) Set(c *Content) {
-	selected, before := p.Name(), p.content
+	selected := p.Name()
 	p.content = c
-	p.dropSums(before)
 	p.arrange(selected)
 }
 
@@ -80,6 +81,7 @@ func (p *Pane) Grow(c *Content) {
 // arrange puts the rows in order, and selects a name.
 func (p *Pane) arrange(selected Name) {
 	p.places, p.headings = p.content.sorted(orders[p.order], groupings[p.group], p.sums)
+	p.summed = 0
 	p.applyFilter(selected)
 }
 
@@ -202,7 +204,7 @@ func (p *Pane) fold(shows bool) {
 		i = above
 	}
 	name := NameOf(&p.content.rows[i])
-	p.unfolded[name] = shows && p.content.agents[i] > 0
+	p.unfolded[name] = shows && len(p.content.agents[i]) > 0
 	p.applyFilter(name)
 }
 
@@ -210,10 +212,13 @@ func (p *Pane) fold(shows bool) {
 func (p *Pane) foldAll(shows bool) {
 	selected := p.Name()
 	for i := range p.content.rows {
-		p.unfolded[NameOf(&p.content.rows[i])] = shows && p.content.agents[i] > 0
+		p.unfolded[NameOf(&p.content.rows[i])] = shows && len(p.content.agents[i]) > 0
 	}
 	p.applyFilter(selected)
 }
+
+// Content returns what the list shows.
+func (p *Pane) Content() *Content { return p.content }
 
 // Len returns the number of rows, filtered out or not.
 func (p *Pane) Len() int { return p.content.Len() }
@@ -295,73 +300,6 @@ const (
 	gap, marginLeft, marginRight = 2, 2, 1
 )
 
-// Sum holds the figures of a session that was read whole.
-type Sum struct {
-	// Turns are counted in Noun, such as "turn". Left are the snapshots off the path, Failures the steps that
-	// failed.
-	Turns, Left, Failures int
-	Noun                  string
-	// Cost is the price of all answers where Priced, Money its text.
-	Cost   float64
-	Priced bool
-	Money  string
-	// Danger is the verdict of the framework on the worst fault of the session; "" for no bad one.
-	Danger string
-}
-
-// AddSums shows the sums of more sessions. It has the rows in order anew where the order goes by sums.
-func (p *Pane) AddSums(sums map[Name]*Sum) {
-	maps.Copy(p.sums, sums)
-	for k := range columns {
-		if c := &columns[k]; c.sum != nil {
-			for _, sum := range sums {
-				if text := c.sum(sum); text != "" {
-					p.widths[k] = min(max(p.widths[k], cell.Width(c.name), cell.Width(text)+1), c.width)
-				}
-			}
-		}
-	}
-	if orders[p.order].by != nil {
-		p.arrange(p.Name())
-	}
-}
-
-// LackSums returns up to n rows whose sums are not known: those in sight, and behind them all others where the
-// order goes by sums.
-func (p *Pane) LackSums(n int) (rows []Row) {
-	seen := map[int]bool{}
-	take := func(lines []int) {
-		for _, i := range lines {
-			if i < 0 || len(rows) == n || seen[i] || p.content.rows[i].Err != nil {
-				continue
-			}
-			if seen[i] = true; p.sums[NameOf(&p.content.rows[i])] == nil {
-				rows = append(rows, p.content.rows[i])
-			}
-		}
-	}
-	take(p.lines[p.window.Top:min(p.window.Top+p.window.Height, len(p.lines))])
-	if orders[p.order].by != nil {
-		take(p.places)
-	}
-	return rows
-}
-
-// dropSums forgets the sums of sessions that changed since they were listed in before.
-func (p *Pane) dropSums(before *Content) {
-	was := map[Name]*Row{}
-	for i := range before.rows {
-		was[NameOf(&before.rows[i])] = &before.rows[i]
-	}
-	for i := range p.content.rows {
-		row := &p.content.rows[i]
-		name := NameOf(row)
-		if old := was[name]; old != nil && (!old.UpdatedAt.Equal(row.UpdatedAt) || old.Size != row.Size) {
-			delete(p.sums, name)
-		}
-	}
-}
-
 // AppendRow appends row y: exactly as many cells as the pane is wide.
 func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
@@ -434,7 +372,7 @@ func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
 	if sum := p.sums[NameOf(row)]; sum != nil && sum.Danger != "" {
 		danger = g.Damaged + " " + sum.Danger
 	}
-	if n := p.content.agents[i]; n > 0 && r.Room()-end > wordsWidth {
+	if n := len(p.content.agents[i]); n > 0 && r.Room()-end > wordsWidth {
 		agents = "+" + model.Count(n, "agent")
 		end += gap + cell.Width(agents)
 	}
@@ -462,7 +400,7 @@ func (p *Pane) textOf(c *column, i int) string {
 	row := &p.content.rows[i]
 	text := ""
 	if sum := p.sums[NameOf(row)]; sum != nil && c.sum != nil {
-		text = c.sum(sum)
+		text = cmp.Or(c.sum(sum), c.none)
 	} else if c.text != nil {
 		text = c.text(p.content, i)
 	}

@@ -60,11 +60,17 @@ func everything() []Row {
 
 // sums are those of three sessions.
 func sums() map[Name]*Sum {
-	return map[Name]*Sum{
-		{shop, "trip-planner"}:                           {Turns: 4, Noun: "turn", Left: 4, Failures: 2},
-		{shop, "Support/billing"}:                        {Turns: 31, Noun: "run", Failures: 1, Cost: 12.5, Priced: true, Money: "$12.50"},
-		{claude, "1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789"}: {Turns: 1, Noun: "turn", Danger: "the next start deletes this session"},
+	known := map[Name]*Sum{
+		{shop, "trip-planner"}:                           {Turns: 4, Left: 4, Failures: 2},
+		{shop, "Support/billing"}:                        {Turns: 31, Kind: "langgraph", Failures: 1, Cost: 12.5, Money: "$12.50"},
+		{claude, "1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789"}: {Turns: 1, Danger: "the next start deletes this session"},
 	}
+	for _, row := range everything() {
+		if sum := known[NameOf(&row)]; sum != nil {
+			sum.Of = StampOf([]Row{row})
+		}
+	}
+	return known
 }
 
 func openRows(w, h int, rows []Row) *Pane {
@@ -105,34 +111,52 @@ func TestPane_showsSums(t *testing.T) {
 
 // The rows in sight are read first, and all others where they are sorted by it.
 func TestPane_LackSums(t *testing.T) {
-	ids := func(rows []Row) (list []string) {
-		for i := range rows {
-			list = append(list, rows[i].ID)
+	ids := func(sessions [][]Row) (list []string) {
+		for _, rows := range sessions {
+			list = append(list, rows[0].ID)
 		}
 		return list
 	}
 	p := openRows(80, 4, sessions())
-	if got := ids(p.LackSums(10)); !slices.Equal(got, []string{"x\x1b[2J\u202ey\n", "trip-planner"}) {
+	if got := ids(p.LackSums(10, true)); !slices.Equal(got, []string{"x\x1b[2J\u202ey\n", "trip-planner"}) {
 		t.Errorf("in sight: %q", got)
 	}
 	p.AddSums(sums())
-	if got := ids(p.LackSums(10)); !slices.Equal(got, []string{"x\x1b[2J\u202ey\n"}) {
+	if got := ids(p.LackSums(10, true)); !slices.Equal(got, []string{"x\x1b[2J\u202ey\n"}) {
 		t.Errorf("in sight and not known: %q", got)
 	}
 	for range 5 {
 		p.Do(keymap.Sort)
 	}
-	if got := ids(p.LackSums(10)); len(got) != 3 {
+	if got := ids(p.LackSums(10, true)); len(got) != 3 {
 		t.Errorf("by turns: %q", got)
 	}
-	if got := p.LackSums(1); len(got) != 1 {
+	if got := p.LackSums(1, true); len(got) != 1 {
 		t.Errorf("%d rows, not one", len(got))
 	}
 	changed := sessions()
 	changed[0].UpdatedAt = noon
 	p.Set(Prepare(changed, noon))
-	if got := ids(p.LackSums(10)); !slices.Contains(got, "trip-planner") || slices.Contains(got, "Support/billing") {
+	if got := ids(p.LackSums(10, true)); !slices.Contains(got, "trip-planner") || slices.Contains(got, "Support/billing") {
 		t.Errorf("after one changed: %q", got)
+	}
+	if got := ids(p.LackSums(10, false)); slices.Contains(got, "trip-planner") {
+		t.Errorf("one that has a sum already is not let rest: %q", got)
+	}
+
+	p = openRows(80, 20, nested())
+	if got := p.LackSums(1, true); len(got[0]) != 4 || got[0][0].ID != "main" {
+		t.Errorf("a session comes without its sub-agents: %q", ids(got))
+	}
+	p.AddSums(map[Name]*Sum{{claude, "main"}: {Of: StampOf(p.LackSums(1, true)[0])}})
+	if got := ids(p.LackSums(10, true)); slices.Contains(got, "main") {
+		t.Errorf("what has a sum lacks it: %q", got)
+	}
+	changed = nested()
+	changed[3].Size++
+	p.Set(Prepare(changed, noon))
+	if got := ids(p.LackSums(10, true)); !slices.Contains(got, "main") {
+		t.Errorf("after a sub-agent changed: %q", got)
 	}
 }
 

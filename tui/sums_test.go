@@ -1,0 +1,106 @@
+package tui_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/keymap"
+	"hindcast/prices"
+	"hindcast/query/ledger"
+	"hindcast/store"
+	"hindcast/store/home"
+	"hindcast/store/kinds"
+	"hindcast/store/storetest/skip"
+	"hindcast/tui"
+	"hindcast/tui/screentest"
+)
+
+// recorded is about when the sessions in testdata were recorded.
+var recorded = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// codingHome returns options for a home with copies of the sessions of coding agents, where an answer has a price.
+func codingHome(t *testing.T) (o tui.Options, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for agent, at := range map[string]string{"claude-code": ".claude", "codex": ".codex", "pi": ".pi/agent/sessions", "gemini-cli": ".gemini/tmp"} {
+		if err := os.CopyFS(filepath.Join(dir, filepath.FromSlash(at)), os.DirFS("../testdata/coding/"+agent)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, recorded, recorded))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := prices.Parse("prices.toml", "currency = \"USD\"\n[[price]]\nmodel = \"claude-*\"\ninput = 3.0\noutput = 15.0\ncache_read = 0.3\ncache_write = 3.75\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	around := store.Surroundings{Home: dir, Env: func(string) string { return "" }}
+	o = options(nil)
+	o.Store, o.Home = nil, home.New(kinds.All(nil, ""), home.Places{Around: around})
+	o.Ledger, o.Prices, o.Currency = ledger.New(nil), list, list.Currency
+	o.Now = func() time.Time { return recorded.AddDate(0, 0, 2) }
+	t.Cleanup(func() {
+		if err := o.Home.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return o, dir
+}
+
+// rowWith returns the first line of the screen that has all words; "" without one.
+func rowWith(p *screentest.Program, words ...string) string {
+	for line := range strings.Lines(p.Screen()) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			return line
+		}
+	}
+	return ""
+}
+
+// The rows in sight get their turns, branches left, failures and dollars, and the header those of the last days. What
+// deletes a session stands in its row.
+func TestHome_sums(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	o, dir := codingHome(t)
+	p := start(t, o, 160, 40)
+	for _, words := range [][]string{
+		{"gemini", "! the next start deletes this session", "! 1"},
+		{"pi-mono", "6 turns", "$0.98"},
+		{"codex", "16 turns", "◌1", "✗2", "–"},
+		{"claude", "+1 agent", "8 turns", "$0.03+"},
+		{"hindcast  all sessions · 28 in 4 stores", "$0.18+ in 30 d   ! 1"},
+	} {
+		if rowWith(p, words...) == "" {
+			t.Errorf("no row has %q:\n%s", words, p.Screen())
+		}
+	}
+	for range 5 {
+		p.Press(keymap.Picker, keymap.Sort)
+	}
+	shows(t, p, "most turns first")
+	p.Press(keymap.Picker, keymap.Top)
+	selects(t, p, "16 turns")
+
+	// A session that changes is summed again, and the header counts it although it may change within a tick.
+	path := filepath.Join(dir, ".claude", "projects", "-home-demo", "e3826403-bf0d-4777-ba88-43b3f02bc184.jsonl")
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString(`{"parentUuid":"91e8462b-e073-4d1c-8cfb-b9c3cf39dfeb","isSidechain":false,"sessionId":"e3826403-bf0d-4777-ba88-43b3f02bc184","type":"user","message":{"role":"user","content":"once more"},"uuid":"91e8462b-e073-4d1c-8cfb-000000000000","timestamp":"2026-11-24T04:15:00.000Z"}` + "\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p.WaitFor("the turn that came", func(string) bool { return rowWith(p, "13.0 kB", "6 turns") != "" })
+	p.WaitFor("the sum of all", func(string) bool { return rowWith(p, "$0.18+ in 30 d   ! 1") != "" })
+}
