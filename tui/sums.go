@@ -33,17 +33,17 @@ type sums struct {
 	outdated bool
 	// rests says that sessions that changed wait to be summed again.
 	rests bool
-	// young are sessions that were summed and of which the ledger keeps no note yet.
+	// young holds the summed sessions that the ledger has no note of yet.
 	young map[picker.Name]bool
 }
 
 const (
 	// recentDays is how many days the sum in the header covers.
 	recentDays = 30
-	// mostSummed is how many sessions one command sums, and longestSum after what time it takes no further one.
+	// mostSummed is how many sessions one command sums, and longestSum after how long it takes no further one.
 	mostSummed = 32
 	longestSum = 100 * time.Millisecond
-	// restShare is how many times as long as a sum of what changed the rest after it is.
+	// restShare is how many times as long as a sum the rest after it is.
 	restShare = 9
 )
 
@@ -87,7 +87,7 @@ func (m *Model) sumSessions(sessions [][]picker.Row) tea.Cmd {
 	})
 }
 
-// showRowSums shows the sums of rows, and lets those that change rest.
+// showRowSums shows the sums of rows and rests where some of them had changed.
 func (m *Model) showRowSums(known map[picker.Name]*picker.Sum, young map[picker.Name]bool, took time.Duration) tea.Cmd {
 	m.sums.outdated, m.dirty = true, true
 	maps.Copy(young, m.sums.young)
@@ -153,7 +153,7 @@ func (o *Options) moneyOf(sum *query.Sum, whole bool) string {
 	text := strconv.FormatFloat(sum.Cost, 'f', places, 64)
 	currency := o.Currency
 	if currency == "" && sum.Own+sum.Listed == sum.Answers-sum.Unpriced {
-		currency = "USD" // what agents tell, and the list of Hindcast
+		currency = "USD" // the currency of agents and of the list
 	}
 	switch currency {
 	case "USD":
@@ -168,7 +168,7 @@ func (o *Options) moneyOf(sum *query.Sum, whole bool) string {
 	return text
 }
 
-// recentSum is the sum of the last days: of known of all sessions that changed in them.
+// recentSum is the sum of the last days: it covers known of all sessions that changed in them.
 type recentSum struct {
 	query.Sum
 	known, all int

@@ -217,7 +217,7 @@ func (p *Pane) foldAll(shows bool) {
 	p.applyFilter(selected)
 }
 
-// Content returns what the list shows.
+// Content returns the rows of the list.
 func (p *Pane) Content() *Content { return p.content }
 
 // Len returns the number of rows, filtered out or not.

@@ -9,7 +9,7 @@ import (
 
 // Sum holds the figures of a session and its sub-agents that were read whole.
 type Sum struct {
-	// Of is the stamp of what was read.
+	// Of is the stamp of the rows that were read.
 	Of Stamp
 	// Turns counts the prompts of the person, in the words of Kind. Left counts the branches off the path, and Failures
 	// the steps that failed.
@@ -44,7 +44,7 @@ func (s *Stamp) addRow(row *Row) {
 	s.size, s.rows = s.size+row.Size, s.rows+1
 }
 
-// stampAt returns the stamp of a row and those that fold under it.
+// stampAt returns the stamp of a row and its folded sub-agents.
 func (c *Content) stampAt(i int) (s Stamp) {
 	s.addRow(&c.rows[i])
 	for _, k := range c.agents[i] {
@@ -75,8 +75,8 @@ func (p *Pane) AddSums(sums map[Name]*Sum) (again bool) {
 	return again
 }
 
-// LackSums returns up to n sessions whose sums are not known, each with its sub-agents behind it: those in sight, and
-// behind them all others where the order goes by sums. Where again is set, it also returns those that changed since.
+// LackSums returns up to n sessions whose sums are not known, each with its sub-agents behind it: sessions in sight, and
+// behind them all others where the order goes by sums. Where again is set, it also returns sessions that changed since.
 func (p *Pane) LackSums(n int, again bool) (sessions [][]Row) {
 	c, taken := p.content, map[int]bool{}
 	lacks := func(i int) bool {
