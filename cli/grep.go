@@ -38,7 +38,9 @@ stores, newest first.
 
 PATTERN is a regular expression in the syntax of Go (RE2), or with -F a text. ^ and $
 are the ends of a text. Escapes of JSON are undone: é is found however it is written.
-Letters of either case are the same unless PATTERN has a capital one.
+Letters of either case are the same unless PATTERN has a capital one. Words in it narrow
+the search: project:TEXT, tool:NAME of a tool or an agent, since:TIME and role:ROLE; in
+quotes, behind a backslash or with -F they are text.
 
   ` + g.Active + `  on the active path    ` + g.Head + `  the head    ` + g.Orphaned + `  off the active path    ` + g.Dot + `  a step of a turn
 
@@ -51,6 +53,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
   hindcast grep 'no room left' trips.db --all
   hindcast grep webhook --sessions-with-matches
+  hindcast grep 'timeout tool:Bash since:yesterday' --failed
   hindcast grep webhook --project payments --since 7d --max 20
   hindcast grep refund trips.db --tool book_hotel --json | jq '.[].text'`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -69,13 +72,13 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			switch {
 			case ignore && sensitive:
 				return usagef("--ignore-case and --case-sensitive: give one of them")
-			case counted && found.onlyFirst:
+			case counted && found.OnlyFirst:
 				return usagef("--count and --sessions-with-matches: give one of them")
 			case found.most < 0:
 				return usagef("grep: --max %d: less than nothing", found.most)
 			case since != "":
 				var err error
-				if found.since, err = query.ParseSince(since, time.Now()); err != nil {
+				if found.Since, err = query.ParseSince(since, time.Now()); err != nil {
 					return usagef("grep: --since %w", err)
 				}
 			}
@@ -89,8 +92,12 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			args = a.orderWords(ctx, args)
 			found.Pattern = query.Literal(args[0], letters)
 			if !fixed {
-				var err error
-				if found.Pattern, err = query.Regexp(args[0], letters); err != nil {
+				words, err := query.ParseWords(args[0], a.Kinds.ListNames(), false, time.Now())
+				if err != nil {
+					return &usageError{fmt.Errorf("grep: %w; -F takes PATTERN as a text", err)}
+				}
+				found.Narrow(&words)
+				if found.Pattern, err = query.Regexp(words.Text, letters); err != nil {
 					return &usageError{fmt.Errorf("grep: %w; -F takes it as a text", err)}
 				}
 			}
@@ -101,14 +108,14 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			defer of.home.Close()
 			found.app, found.of = a, of
 			sessions := of.sources(ctx, &found.failed)
-			if of.session == "" {
-				sessions = found.selectSessions(sessions)
+			if of.session != "" { // it is the one, whenever it changed
+				found.Project, found.Agent, found.Since = "", "", time.Time{}
 			}
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}
 			hits := found.yieldHits(ctx, p, sessions)
-			switch bySession := found.onlyFirst || counted; {
+			switch bySession := found.OnlyFirst || counted; {
 			case bySession && p.json:
 				err = writeArray(p, mapElements(countHits(hits), found.sessionJSON))
 			case bySession:
@@ -129,27 +136,24 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 	cmd.Flags().BoolVarP(&sensitive, "case-sensitive", "s", false, "a letter is only itself")
 	cmd.Flags().StringVar(&found.Role, "role", "", "only texts of messages of a `ROLE`, in the framework's word")
 	cmd.Flags().StringVar(&found.Tool, "tool", "", "only texts of the calls and results of the tool of a `NAME`")
+	cmd.Flags().BoolVar(&found.Failed, "failed", false, "only texts of the results of calls that failed")
 	cmd.Flags().BoolVar(&found.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
 	cmd.Flags().BoolVar(&found.All, "all", false, "print a text again wherever it comes back")
-	cmd.Flags().StringVar(&found.project, "project", "", "only sessions whose project has a `TEXT` in its path, in letters of either case")
+	cmd.Flags().StringVar(&found.Project, "project", "", "only sessions whose project has a `TEXT` in its path, in letters of either case")
 	cmd.Flags().StringVar(&since, "since", "", "only sessions that changed since a `TIME`: yesterday, 12h, 7d, or 2026-11-01")
 	cmd.Flags().IntVarP(&found.most, "max", "m", 0, "stop after `N` texts in all; 0 for no end")
 	cmd.Flags().BoolVarP(&counted, "count", "c", false, "print a line for each session, with the number of texts found in it")
-	cmd.Flags().BoolVarP(&found.onlyFirst, "sessions-with-matches", "l", false, "print a line for each session in which something is found")
+	cmd.Flags().BoolVarP(&found.OnlyFirst, "sessions-with-matches", "l", false, "print a line for each session in which something is found")
 	return cmd
 }
 
 // searched is a search of several sessions.
 type searched struct {
 	app *App
-	query.Search
+	query.HomeSearch
 	of *subject
-	// project is a part of the paths of projects, "" for any. since is when sessions changed at the earliest.
-	project string
-	since   time.Time
-	// most bounds the hits, 0 for no bound. onlyFirst ends the search of a session at its first hit.
-	most      int
-	onlyFirst bool
+	// most bounds the hits, 0 for no bound.
+	most int
 	// progress is nil where it is not shown.
 	progress *progress
 	// n counts the hits, and sessions the sessions searched. failed joins the errors of sessions
@@ -158,79 +162,48 @@ type searched struct {
 	failed      error
 }
 
-// selectSessions yields the sessions of the project that is asked for, which changed since the time that is asked for.
-// A session whose project or time is unknown is of no project and of no time.
-func (f *searched) selectSessions(sessions iter.Seq2[query.Source, error]) iter.Seq2[query.Source, error] {
-	part := strings.ToLower(f.project)
-	return func(yield func(query.Source, error) bool) {
-		for in, err := range sessions {
-			if err == nil && (!strings.Contains(strings.ToLower(in.Project), part) || in.UpdatedAt.Before(f.since)) {
-				continue
-			}
-			if !yield(in, err) {
-				return
-			}
-		}
-	}
-}
-
-// foundIn is a hit in a session.
+// foundIn is a hit in a session, whose timeline was read.
 type foundIn struct {
 	*model.Timeline
-	in query.Source
-	query.Hit
+	query.SessionHit
 }
 
 // yieldHits yields what is found, session by session. What was written of one is shown before the
 // next one is searched.
 func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2[query.Source, error]) iter.Seq2[foundIn, error] {
 	return func(yield func(foundIn, error) bool) {
-		for info, err := range f.Candidates(ctx, sessions) {
-			if err != nil {
-				yield(foundIn{}, err)
-				return
-			}
+		var wrong error
+		f.Timeline = func(ctx context.Context, in query.Source) (*model.Timeline, error) {
+			return f.app.labelledTimeline(ctx, in.Store, in.ID)
+		}
+		f.Looked = func(*query.Source) {
+			f.sessions++
+			wrong = errors.Join(wrong, p.Flush())
 			if f.progress != nil {
 				f.progress.writeLine(fmt.Sprintf("%d found in %s", f.n, model.Count(f.sessions, "session")))
 			}
-			f.sessions++
-			if info.Passed {
-				continue
-			}
-			t, err := f.app.labelledTimeline(ctx, info.Store, info.ID)
-			var hits iter.Seq2[query.Hit, error] = func(func(query.Hit, error) bool) {}
-			if err == nil {
-				hits = query.Open(info.Store, t).Grep(ctx, f.Search)
-			}
-			for hit, wrong := range hits {
-				if err = wrong; err != nil {
-					break
-				}
-				f.n++
-				if f.progress != nil {
-					f.progress.clearLine()
-				}
-				if !yield(foundIn{t, info.Source, hit}, nil) || f.n == f.most {
-					return
-				}
-				if f.onlyFirst {
-					break
-				}
-			}
+		}
+		for hit, err := range query.SearchHome(ctx, sessions, f.HomeSearch) {
 			if f.progress != nil {
 				f.progress.clearLine()
 			}
-			if ctx.Err() != nil {
-				yield(foundIn{}, ctx.Err())
+			if hit.Err != nil {
+				f.failed = errors.Join(f.failed, fmt.Errorf("grep: session %.80q: %w", hit.ID, hit.Err))
+				continue
+			}
+			var t *model.Timeline
+			if err == nil {
+				t, err = hit.Locate(ctx)
+			}
+			if err = errors.Join(err, wrong); err == nil {
+				f.n++
+			}
+			if !yield(foundIn{t, hit}, err) || err != nil || f.n == f.most {
 				return
 			}
-			if err != nil {
-				f.failed = errors.Join(f.failed, fmt.Errorf("grep: session %.80q: %w", info.ID, err))
-			}
-			if err := p.Flush(); err != nil {
-				yield(foundIn{}, err)
-				return
-			}
+		}
+		if f.progress != nil {
+			f.progress.clearLine()
 		}
 	}
 }
@@ -247,6 +220,7 @@ type grepJSON struct {
 	Message *int   `json:"message,omitempty"`
 	Role    string `json:"role,omitempty"`
 	Tool    string `json:"tool,omitempty"`
+	Failed  bool   `json:"failed,omitempty"`
 	Active  string `json:"active,omitempty"`
 }
 
@@ -254,13 +228,13 @@ type grepJSON struct {
 func (f *searched) hitJSON(hit foundIn) grepJSON {
 	out := grepJSON{
 		headerJSON: headerOf(hit.Timeline, hit.Visit), Text: hit.Text, From: hit.From, To: hit.To,
-		Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool,
+		Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool, Failed: hit.Failed,
 	}
 	if f.of.home.CountStores() > 1 {
-		out.Store = hit.in.Store.Address()
+		out.Store = hit.Store.Address()
 	}
 	if hit.Message >= 0 {
-		out.Message = &hit.Hit.Message
+		out.Message = &hit.Message
 	}
 	if hit.Active != model.NoNode {
 		out.Active = hit.Name(hit.Active)
@@ -289,7 +263,7 @@ func countHits(hits iter.Seq2[foundIn, error]) iter.Seq2[sessionCount, error] {
 				}
 				of.hits = 0
 			}
-			of = sessionCount{hit.in, of.hits + 1}
+			of = sessionCount{hit.Source, of.hits + 1}
 		}
 		if of.hits > 0 {
 			yield(of, nil)
@@ -299,7 +273,7 @@ func countHits(hits iter.Seq2[foundIn, error]) iter.Seq2[sessionCount, error] {
 
 // isIn reports whether a hit is in a session.
 func (h *foundIn) isIn(session *query.Source) bool {
-	return h.in.ID == session.ID && h.in.Store == session.Store
+	return h.ID == session.ID && h.Store == session.Store
 }
 
 // sessionCountJSON is an element of `grep --count --json` and of `grep --sessions-with-matches --json`.
@@ -319,7 +293,7 @@ func (f *searched) sessionJSON(of sessionCount) sessionCountJSON {
 	if f.of.home.CountStores() > 1 {
 		out.Store = of.Store.Address()
 	}
-	if !f.onlyFirst {
+	if !f.OnlyFirst {
 		out.Hits = of.hits
 	}
 	return out
@@ -352,7 +326,7 @@ func (p *printer) writeGrep(hits iter.Seq2[foundIn, error]) error {
 			if !first {
 				p.WriteByte('\n')
 			}
-			in, first = hit.in, false
+			in, first = hit.Source, false
 			p.writeFoundSession("", &in)
 		}
 		p.writeHit(hit)

@@ -34,15 +34,18 @@ type Hit struct {
 	// untrusted.
 	Message    int
 	Role, Tool string
+	// Failed says that the text is in the result of a call that failed.
+	Failed bool
 }
 
 // Search is a pattern with the messages that Grep looks at.
 type Search struct {
 	*Pattern
 	// Role and Tool keep the texts of messages of one role, and of the calls and results of
-	// one tool; "" keeps all. Orphaned keeps the texts that no visit on the active path has.
-	Role, Tool string
-	Orphaned   bool
+	// one tool; "" keeps all. Failed keeps the results of calls that failed, and Orphaned the texts that no visit
+	// on the active path has.
+	Role, Tool       string
+	Failed, Orphaned bool
 	// All finds a text again at each visit to which it comes: the visit has it, and its parent
 	// has not.
 	All bool
@@ -317,7 +320,7 @@ func (g *grep) hit(m match) (hit Hit, ok bool) {
 	}
 	g.way.lead(&g.places, g.bytes(), g.rope(m.visit).pieces)
 	g.way.to(&hit, int(m.at))
-	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && hit.Tool != g.Tool {
+	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && hit.Tool != g.Tool || g.Failed && !hit.Failed {
 		return hit, false
 	}
 	g.told[sum] = m.visit

@@ -276,7 +276,7 @@ func (w *position) inMessage(hit *Hit, c *container, at int) {
 	for i := range w.decoded.Blocks(m) {
 		b := w.decoded.Block(w.decoded.FirstBlock(m) + i)
 		if from, to := w.tape.Span(b.Node); from <= at && at < to && (b.Kind == conversation.ToolCall || b.Kind == conversation.ToolResult) {
-			hit.Tool = w.decoded.ToolName(b)
+			hit.Tool, hit.Failed = w.decoded.ToolName(b), b.Kind == conversation.ToolResult && b.Status == conversation.Failed
 		}
 	}
 }

@@ -75,6 +75,14 @@ func (s Surroundings) FolderOf(variable string) string {
 // which they are asked.
 type Kinds []Kind
 
+// ListNames returns the names of the kinds.
+func (ks Kinds) ListNames() (names []string) {
+	for i := range ks {
+		names = append(names, ks[i].Name)
+	}
+	return names
+}
+
 // At returns the kinds, those with a server with the one of a URL.
 func (ks Kinds) At(endpoint string) Kinds {
 	ks = slices.Clone(ks)

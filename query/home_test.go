@@ -1,0 +1,147 @@
+package query_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/query"
+	"hindcast/store"
+	"hindcast/store/kinds/claudecode"
+	"hindcast/store/kinds/pi"
+)
+
+// twoStores opens a store of pi and one of Claude Code, and returns the sessions of both.
+func twoStores(t *testing.T) (sources []query.Source) {
+	t.Helper()
+	for folder, kind := range map[string]store.Kind{"pi": pi.Kind(nil).Kind, "claude-code": claudecode.Kind(nil).Kind} {
+		s, err := kind.Open(t.Context(), "../testdata/coding/"+folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		for info, err := range s.Sessions(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, query.Source{Store: s, SessionInfo: info})
+		}
+	}
+	slices.SortFunc(sources, func(a, b query.Source) int { return store.NewestFirst(a.SessionInfo, b.SessionInfo) })
+	return sources
+}
+
+// timelineOf reads the timeline of a session.
+func timelineOf(t *testing.T, s store.Store, session string) *model.Timeline {
+	t.Helper()
+	var all model.Headers
+	for h, err := range s.Headers(t.Context(), session) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Add(&h)
+	}
+	return all.Timeline(0)
+}
+
+// yieldSources yields sessions, and then an error if it is not nil.
+func yieldSources(sources []query.Source, broken error) func(func(query.Source, error) bool) {
+	return func(yield func(query.Source, error) bool) {
+		for _, in := range sources {
+			if !yield(in, nil) {
+				return
+			}
+		}
+		if broken != nil {
+			yield(query.Source{}, broken)
+		}
+	}
+}
+
+// A search of a home finds what Grep finds in its sessions, one after the other.
+func TestSearchHome(t *testing.T) {
+	sources := twoStores(t)
+	pattern := query.Literal("branch", query.SmartCase)
+	var want []string
+	for _, in := range sources {
+		for hit, err := range query.Open(in.Store, timelineOf(t, in.Store, in.ID)).Grep(t.Context(), query.Search{Pattern: pattern}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, in.Kind+" "+in.ID+" "+hit.Text)
+		}
+	}
+	search := func(s query.HomeSearch, sources []query.Source) (got []string, looked int) {
+		s.Looked = func(*query.Source) { looked++ }
+		for hit, err := range query.SearchHome(t.Context(), yieldSources(sources, nil), s) {
+			if err = errors.Join(err, hit.Err); err != nil {
+				t.Fatal(err)
+			}
+			tl, err := hit.Locate(t.Context())
+			if err != nil || tl.Header(hit.Visit).ID != hit.Ref.ID || hit.Ref.Session != hit.ID {
+				t.Fatalf("%+v: %v", hit, err)
+			}
+			got = append(got, hit.Kind+" "+hit.ID+" "+hit.Text)
+		}
+		return got, looked
+	}
+	got, looked := search(query.HomeSearch{Search: query.Search{Pattern: pattern}}, sources)
+	if len(want) < 10 || !slices.Equal(got, want) || looked != len(sources) {
+		t.Errorf("found\n%q\nin %d sessions, want\n%q\nin %d", got, looked, want, len(sources))
+	}
+	of := func(s query.HomeSearch, fits func(*query.Source) bool) {
+		t.Helper()
+		some := slices.DeleteFunc(slices.Clone(sources), func(in query.Source) bool { return !fits(&in) })
+		s.Pattern = pattern
+		want, n := search(query.HomeSearch{Search: s.Search, OnlyFirst: s.OnlyFirst}, some)
+		if got, looked := search(s, sources); len(want) == 0 || n == len(sources) && !s.OnlyFirst || !slices.Equal(got, want) || looked != n {
+			t.Errorf("%+v: found\n%q\nin %d sessions, want\n%q\nin %d", s, got, looked, want, n)
+		}
+	}
+	of(query.HomeSearch{Agent: "Claude"}, func(in *query.Source) bool { return in.Kind == "claude-code" })
+	newest := sources[len(sources)/2].UpdatedAt
+	of(query.HomeSearch{Since: newest}, func(in *query.Source) bool { return !in.UpdatedAt.Before(newest) })
+	of(query.HomeSearch{OnlyFirst: true}, func(*query.Source) bool { return true })
+	if got, _ := search(query.HomeSearch{Search: query.Search{Pattern: pattern}, OnlyFirst: true}, sources); len(got) >= len(want) || len(slices.Compact(got)) != len(got) {
+		t.Errorf("only the first of each session: %q", got)
+	}
+}
+
+// A session that cannot be read is told of in its place, and the next is searched; a broken list and ctx end the search.
+func TestSearchHome_failures(t *testing.T) {
+	sources := twoStores(t)
+	s := query.HomeSearch{Search: query.Search{Pattern: expr(t, ".")}, OnlyFirst: true}
+	gone := sources[1]
+	gone.ID = "gone"
+	var failed, found int
+	broken := errors.New("the list broke off")
+	var last error
+	for hit, err := range query.SearchHome(t.Context(), yieldSources([]query.Source{gone, sources[0]}, broken), s) {
+		switch {
+		case err != nil:
+			last = err
+		case hit.Err != nil && hit.ID == "gone" && found == 0:
+			failed++
+		case hit.Err == nil:
+			found++
+		}
+	}
+	if failed != 1 || found != 1 || last != broken {
+		t.Errorf("%d failed, %d found, then %v", failed, found, last)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	n := 0
+	for hit, err := range query.SearchHome(ctx, yieldSources(sources, nil), s) {
+		if last = err; err == nil && hit.Err != nil {
+			t.Fatal(hit.Err)
+		}
+		n++
+		stop()
+	}
+	if n != 2 || !errors.Is(last, context.Canceled) {
+		t.Errorf("cancelled at the first of %d: %v", n, last)
+	}
+}
