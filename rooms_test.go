@@ -167,7 +167,7 @@ var directions = []struct {
 		"what the sessions of coding agents have in common is written without knowing any of them"},
 	{"hindcast/store/storetest/chattest", []string{"hindcast/store", "hindcast/store/storetest/skip"},
 		"a tool is run without knowing how its sessions are read"},
-	{"hindcast/store/home", []string{"hindcast/store", "hindcast/store/survey", "hindcast/model/..."},
+	{"hindcast/store/home", []string{"hindcast/store", "hindcast/store/media/watch", "hindcast/store/survey", "hindcast/model/..."},
 		"what a machine has is listed whatever kinds there are"},
 	{"hindcast/store/labels", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/watch", "hindcast/model/..."},
 		"labels are kept beside a store of any kind"},

@@ -34,11 +34,7 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 // LookAloud returns the result of Look. Behind the places of each kind in which it finds stores, it calls tell with
 // all stores found so far.
 func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]Found)) []Found {
-	named := around.FolderOf
-	around = Surroundings{
-		Home: quotePattern(around.Home), Temp: quotePattern(around.Temp), Work: quotePattern(around.Work),
-		Env: func(variable string) string { return quotePattern(named(variable)) },
-	}
+	around = around.quotePatterns()
 	var found []Found
 	var seen []fs.FileInfo
 	for _, k := range ks {
@@ -69,6 +65,44 @@ func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]
 	return outermostStores(found)
 }
 
+// FoldersAround returns the folders in which a place of a kind may appear, and the places that are folders with the
+// folders in them, where the first sessions of a store appear. It also returns a function that reports whether a path
+// is on the way to a place, or not far below one.
+func (ks Kinds) FoldersAround(around Surroundings) (folders []string, isOnWay func(path string) bool) {
+	around = around.quotePatterns()
+	onWay := map[int][]string{} // by how many separators they have
+	for _, k := range ks {
+		if k.Places == nil {
+			continue
+		}
+		for _, pattern := range k.Places(around) {
+			for dir, up := filepath.Join(pattern, "*", "*"), -2; dir != filepath.Dir(dir); dir, up = filepath.Dir(dir), up+1 {
+				depth := strings.Count(dir, string(filepath.Separator))
+				onWay[depth] = append(onWay[depth], dir)
+				if up == -2 {
+					continue
+				}
+				paths, err := filepath.Glob(dir)
+				for _, path := range paths {
+					if info, err := os.Stat(path); err == nil && info.IsDir() && len(folders) < mostPlaces {
+						folders = append(folders, path)
+					}
+				}
+				if up > 0 && len(paths) > 0 || err != nil {
+					break
+				}
+			}
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders), func(path string) bool {
+		return slices.ContainsFunc(onWay[strings.Count(path, string(filepath.Separator))], func(pattern string) bool {
+			fits, _ := filepath.Match(pattern, path) // a bad pattern fits nothing
+			return fits
+		})
+	}
+}
+
 // outermostStores returns the stores that are not below another one of their kind.
 func outermostStores(found []Found) []Found {
 	return slices.DeleteFunc(slices.Clone(found), func(part Found) bool {
@@ -89,6 +123,15 @@ func (ks Kinds) recogniseAt(ctx context.Context, at string) (*Identity, bool) {
 		}
 	}
 	return nil, false
+}
+
+// quotePatterns returns the folders so that they mean themselves in a pattern.
+func (s Surroundings) quotePatterns() Surroundings {
+	named := s.FolderOf
+	return Surroundings{
+		Home: quotePattern(s.Home), Temp: quotePattern(s.Temp), Work: quotePattern(s.Work),
+		Env: func(variable string) string { return quotePattern(named(variable)) },
+	}
 }
 
 // quotePattern quotes a path, so that it means itself in a pattern.

@@ -243,6 +243,7 @@ func TestHome_showsStoresAsTheyAreFound(t *testing.T) {
 	p.Send(screentest.Key(t, "j"))
 	paths <- "two"
 	waitFor(t, p, "4 in 2 stores")
+	close(paths)
 	p.Idle()
 	lacks(t, p, "looking for")
 	selects(t, p, "packing-list")

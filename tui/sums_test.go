@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -24,14 +25,20 @@ import (
 // recorded is about when the sessions in testdata were recorded.
 var recorded = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
+// copyAgent copies the sessions of a coding agent to a folder.
+func copyAgent(t *testing.T, agent, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS("../testdata/coding/"+agent)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // codingHome returns options for a home with copies of the sessions of coding agents, where an answer has a price.
 func codingHome(t *testing.T) (o tui.Options, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for agent, at := range map[string]string{"claude-code": ".claude", "codex": ".codex", "pi": ".pi/agent/sessions", "gemini-cli": ".gemini/tmp"} {
-		if err := os.CopyFS(filepath.Join(dir, filepath.FromSlash(at)), os.DirFS("../testdata/coding/"+agent)); err != nil {
-			t.Fatal(err)
-		}
+		copyAgent(t, agent, filepath.Join(dir, filepath.FromSlash(at)))
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, recorded, recorded))
@@ -103,4 +110,21 @@ func TestHome_sums(t *testing.T) {
 	}
 	p.WaitFor("the turn that came", func(string) bool { return rowWith(p, "13.0 kB", "6 turns") != "" })
 	p.WaitFor("the sum of all", func(string) bool { return rowWith(p, "$0.18+ in 30 d   ! 1") != "" })
+}
+
+// A store that appears while the list is open is listed, and its sessions too.
+func TestHome_storesAppear(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		skip.Missing(t, "the system does not tell of new files")
+	}
+	o, dir := codingHome(t)
+	p := start(t, o, 120, 30)
+	shows(t, p, "28 in 4 stores")
+	p.Press(keymap.Picker, keymap.MoveDown, keymap.MoveDown)
+	selects(t, p, "3 turns")
+	copyAgent(t, "openhands", filepath.Join(dir, ".openhands", "conversations"))
+	waitFor(t, p, "30 in 5 stores")
+	selects(t, p, "3 turns")
 }

@@ -41,23 +41,38 @@ type Home struct {
 
 	mu     sync.Mutex
 	stores []*Store
-	looked bool
 	closed bool
+	// asked counts the looks for stores that were asked for; looked is the number of the last one that ended.
+	asked, looked int
+	// passed are the folders of the last look, below places.Below, that are no stores.
+	passed []string
+	// renewed has a value after a look and after a store was read.
+	renewed chan struct{}
 }
 
 // New returns a home that looks for stores in places when it is first asked.
-func New(kinds store.Kinds, places Places) *Home { return &Home{kinds: kinds, places: places} }
+func New(kinds store.Kinds, places Places) *Home {
+	return &Home{kinds: kinds, places: places, asked: 1, renewed: make(chan struct{}, 1)}
+}
+
+// noteRenewal tells Watch that there may be other stores, or one more that is open.
+func (h *Home) noteRenewal() {
+	select {
+	case h.renewed <- struct{}{}:
+	default: // the value that is there stands for this one too
+	}
+}
 
 // FromStore returns the home of one store that is open. Closing the home closes the store.
 func FromStore(s store.Store) *Home {
 	kind := store.Kind{Name: s.Kind()}
 	found := store.Found{Identity: store.Identity{Kind: kind, At: s.Address()}, Sessions: store.Uncounted}
-	return &Home{stores: []*Store{{Found: found, opened: s}}, looked: true}
+	return &Home{stores: []*Store{{Found: found, opened: s}}, renewed: make(chan struct{}, 1)}
 }
 
 // FromFound returns the home of stores that were found already.
 func FromFound(found []store.Found) *Home {
-	h := &Home{looked: true}
+	h := &Home{renewed: make(chan struct{}, 1)}
 	h.AddStores(found)
 	return h
 }
@@ -177,7 +192,10 @@ func (h *Home) CountStores() int {
 
 // OnlyStore returns the store of a home that has exactly one, once it was found and opened; else nil.
 func (h *Home) OnlyStore() store.Store {
-	if stores := h.Stores(); h.hasLooked() && len(stores) == 1 {
+	if _, looked := h.nextLook(); !looked {
+		return nil
+	}
+	if stores := h.Stores(); len(stores) == 1 {
 		return stores[0].Opened()
 	}
 	return nil
@@ -192,7 +210,8 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 				return
 			}
 		}
-		if h.hasLooked() {
+		look, ended := h.nextLook()
+		if ended {
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
@@ -237,6 +256,12 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 			around := &Store{Found: store.Found{Identity: store.Identity{Kind: store.Kind{Name: f.Kind}}}, path: survey.ResolvePath(f.Path)}
 			return slices.ContainsFunc(known, around.containsStore)
 		}
+		passed := slices.Clone(below)
+		for _, s := range known {
+			for dir := filepath.Dir(s.path); isWithinAny(dir, below); dir = filepath.Dir(dir) {
+				passed = append(passed, dir)
+			}
+		}
 		for _, dir := range below {
 			for f, err := range survey.Unknown(ctx, h.kinds, dir, h.storePaths()) {
 				switch {
@@ -244,6 +269,8 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 					return
 				case err != nil && ctx.Err() == nil:
 					more = yield(nil, err)
+				case f.Entered:
+					passed = append(passed, f.Path)
 				case f.Kind != "" && f.Behind == "" && !isAround(f):
 					kind, _ := h.kinds.FindKind(f.Kind)
 					id := store.Identity{Kind: kind, At: f.Path, Why: f.Why}
@@ -257,8 +284,9 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 			yield(nil, ctx.Err())
 		default:
 			h.mu.Lock()
-			h.looked = true
+			h.looked, h.passed = max(h.looked, look), passed
 			h.mu.Unlock()
+			h.noteRenewal()
 		}
 	}
 }
@@ -271,19 +299,27 @@ func (h *Home) storePaths() (list []string) {
 	return list
 }
 
-func (h *Home) hasLooked() bool {
+// nextLook returns the number of the look that was asked for last, and whether that has ended.
+func (h *Home) nextLook() (look int, ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.looked
+	return h.asked, h.looked >= h.asked
+}
+
+// lookAgain makes the home look for stores when it is asked next, also where it looks just now.
+func (h *Home) lookAgain() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kinds != nil {
+		h.asked++
+	}
 }
 
 // Forget makes the home look for stores again when it is asked next, and try again to open those that could not
 // be opened.
 func (h *Home) Forget() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.looked = h.kinds == nil
-	for _, s := range h.stores {
+	h.lookAgain()
+	for _, s := range h.Stores() {
 		s.mu.Lock()
 		s.err, s.changed = nil, true
 		s.mu.Unlock()
@@ -315,7 +351,9 @@ func (h *Home) addStore(added *Store) *Store {
 		return nil
 	}
 	added.closed = h.closed
-	h.stores = append(slices.DeleteFunc(h.stores, added.containsStore), added)
+	h.stores = append(slices.DeleteFunc(h.stores, func(s *Store) bool {
+		return added.containsStore(s) || s.Name == "" && s.At == added.At // no kind fitted it before
+	}), added)
 	return added
 }
 
@@ -327,4 +365,9 @@ func (s *Store) containsStore(part *Store) bool {
 // isWithin reports whether a resolved path is another one or below it.
 func isWithin(inner, outer string) bool {
 	return inner == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// isWithinAny reports whether a resolved path is one of the folders or below one.
+func isWithinAny(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return isWithin(path, survey.ResolvePath(folder)) })
 }

@@ -20,6 +20,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // shelf is a store whose sessions and failures a test writes.
@@ -60,8 +61,32 @@ func (s *shelf) Features() store.Features {
 			}
 			return model.ErrNoSession
 		},
-		Watch: func(context.Context) (<-chan struct{}, error) { return s.changes, nil },
+		Watch: func(ctx context.Context) (<-chan struct{}, error) { return s.watchUntil(ctx), nil },
 	}
+}
+
+// watchUntil sends the changes on until ctx ends.
+func (s *shelf) watchUntil(ctx context.Context) <-chan struct{} {
+	out := make(chan struct{})
+	go func() {
+		defer close(out)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, open := <-s.changes:
+				if !open {
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case out <- struct{}{}:
+			}
+		}
+	}()
+	return out
 }
 
 func (s *shelf) Close() error {
@@ -486,4 +511,64 @@ func TestHome_listsOthersWhileServersDoNotAnswer(t *testing.T) {
 		return // the one of the box, which was found last
 	}
 	t.Error("nothing is listed")
+}
+
+// A store that appears in a usual place, below a folder or in the file of those that were added is listed while the
+// home is watched.
+func TestHome_watchesForNewStores(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		skip.Missing(t, "the system does not tell of new files")
+	}
+	dir, settings := t.TempDir(), t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	if err := os.MkdirAll(at("work/deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	added := home.Added{File: filepath.Join(settings, "stores")}
+	h := home.New(store.Kinds{box(at("usual/tool/*.box"))}, home.Places{Below: []string{at("work")}, Added: added})
+	listOf(h.Sessions(t.Context()))
+	changes, err := h.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for _, c := range []struct {
+		what   string
+		appear func() error
+	}{
+		{"in a usual place that was not there", func() error { return os.MkdirAll(at("usual/tool/a.box"), 0o700) }},
+		{"in a usual place", func() error { return os.Mkdir(at("usual/tool/b.box"), 0o700) }},
+		{"below the folder", func() error { return os.Mkdir(at("work/deep/c.box"), 0o700) }},
+		{"in a new folder below it", func() error { return os.MkdirAll(at("work/new/d.box"), 0o700) }},
+		{"added", func() error {
+			err := os.MkdirAll(at("else/e.box"), 0o700)
+			_, wrong := added.AddAddress(at("else/e.box"))
+			return errors.Join(err, wrong)
+		}},
+	} {
+		if err := c.appear(); err != nil {
+			t.Fatal(err)
+		}
+		want++
+		for len(h.Stores()) < want {
+			select {
+			case <-changes:
+				for _, err := range h.Relist(t.Context()) {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%s: %d stores, want %d", c.what, len(h.Stores()), want)
+			}
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	again, err := h.Watch(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	for range again { // it ends
+	}
 }

@@ -94,6 +94,7 @@ func (h *Home) readStores(ctx context.Context, list lister) <-chan result {
 						for session := range list(s, ctx) {
 							results <- result{Session: session}
 						}
+						h.noteRenewal()
 					})
 				})
 			}

@@ -3,8 +3,13 @@ package home
 import (
 	"context"
 	"iter"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"hindcast/store/media/watch"
+	"hindcast/store/survey"
 )
 
 // Batches yields what Sessions does, in parts: the sessions that were read since the part before. Parts become
@@ -67,34 +72,111 @@ func collectPart(results <-chan result, due <-chan time.Time) (part []Session, m
 	}
 }
 
-// Watch sends a value soon after a store that is open may have changed. Stores that cannot be watched are not.
-// The channel is closed when ctx ends.
+// Watch sends a value soon after a store that is open may have changed, and after one may have appeared: [Home.Relist]
+// then lists it. Stores that cannot be watched are not. The channel is closed when ctx ends.
 func (h *Home) Watch(ctx context.Context) (<-chan struct{}, error) {
 	out := make(chan struct{}, 1)
-	var watching sync.WaitGroup
-	for _, s := range h.Stores() {
-		opened := s.Opened()
-		if opened == nil || opened.Features().Watch == nil {
-			continue
+	tell := func() {
+		select {
+		case out <- struct{}{}:
+		default: // the value that is there stands for this one too
 		}
-		watching.Go(func() {
-			changes, err := opened.Features().Watch(ctx)
-			if err != nil {
-				return
-			}
-			for range changes {
-				s.markChanged()
-				select {
-				case out <- struct{}{}:
-				default:
-				}
-			}
-		})
 	}
+	var watching sync.WaitGroup
+	watched := map[*Store]bool{}
+	watchStores := func(news func()) {
+		for _, s := range h.Stores() {
+			opened := s.Opened()
+			if opened == nil || watched[s] || opened.Features().Watch == nil {
+				continue
+			}
+			watched[s] = true
+			watching.Go(func() {
+				changes, err := opened.Features().Watch(ctx)
+				if err != nil {
+					return
+				}
+				news()
+				for range changes {
+					s.markChanged()
+					tell()
+				}
+			})
+		}
+	}
+	watchStores(func() {}) // its reader has read them just now, and reads them again
+	look, near, mayLead := h.foldersNear()
+	beside, stop := context.WithCancel(ctx)
+	appeared := watch.Entries(beside, near, mayLead)
 	go func() {
-		watching.Wait()
-		<-ctx.Done()
-		close(out)
+		defer close(out)
+		defer watching.Wait()
+		defer h.noteRenewal() // another Watch may have begun
+		defer func() { stop() }()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, open := <-appeared:
+				if !open {
+					appeared = nil
+					continue
+				}
+				h.lookAgain()
+				tell()
+			case <-h.renewed:
+				watchStores(tell)
+				seen, before := look, near
+				if look, near, mayLead = h.foldersNear(); look == seen || slices.Equal(before, near) {
+					continue
+				}
+				stopped := stop
+				beside, stop = context.WithCancel(ctx)
+				appeared = watch.Entries(beside, near, mayLead)
+				stopped()
+				h.lookAgain() // a store may have appeared in a folder that was not watched yet
+				tell()
+			}
+		}
 	}()
 	return out, nil
+}
+
+// mostWatched bounds the folders in which new stores are noticed.
+const mostWatched = 1024
+
+// foldersNear returns the number of the last look for stores, the folders in which one may appear, and a function that
+// reports whether a path that appears there may lead to one.
+func (h *Home) foldersNear() (look int, near []string, mayLead func(path string) bool) {
+	h.mu.Lock()
+	look, near = h.looked, slices.Clone(h.passed)
+	h.mu.Unlock()
+	if h.kinds == nil {
+		return look, nil, nil
+	}
+	around, isOnWay := h.kinds.FoldersAround(h.places.Around)
+	near = append(near, around...)
+	added := h.places.Added.File
+	if added != "" {
+		near = append(near, filepath.Dir(added))
+	}
+	near = slices.DeleteFunc(near, h.isInStore)
+	slices.Sort(near)
+	near = slices.Compact(near)
+	return look, near[:min(len(near), mostWatched)], func(path string) bool {
+		return path == added || !h.isInStore(path) && (isOnWay(path) || h.isBelow(path) && survey.MayBeStore(h.kinds, path))
+	}
+}
+
+// isInStore reports whether a path is that of a store that was found, or below it.
+func (h *Home) isInStore(path string) bool {
+	whole := survey.ResolvePath(path)
+	return slices.ContainsFunc(h.Stores(), func(s *Store) bool { return isWithin(whole, s.path) })
+}
+
+// isBelow reports whether a path is in one of the folders that the last look passed.
+func (h *Home) isBelow(path string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Contains(h.passed, filepath.Dir(path))
 }

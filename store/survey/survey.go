@@ -48,6 +48,8 @@ type Finding struct {
 	// Behind is the kind that recognises the same path, is asked first, and so
 	// opens it; "" where Kind opens it.
 	Behind string
+	// Entered says that it is a folder, and that the survey looks into it.
+	Entered bool
 	// Err is why the place could not be looked at; nil if it could.
 	Err error
 }
@@ -279,9 +281,9 @@ func (s *survey) ask(ctx context.Context, kinds store.Kinds, in folder, name str
 	case unseen != nil:
 		return unreadable, nil, s.tellUnseen(at, unseen)
 	case missing.List() == nil:
-		return unknown, nil, s.passOver(at, "no kind knows it")
+		return unknown, nil, s.tell(Finding{Path: at, Why: "no kind knows it", Entered: in.name == name})
 	}
-	return unknown, nil, s.tell(Finding{Path: at, Why: "no kind knows it; " + strings.Join(missing.List(), "; "), Likes: likes.List()})
+	return unknown, nil, s.tell(Finding{Path: at, Why: "no kind knows it; " + strings.Join(missing.List(), "; "), Likes: likes.List(), Entered: in.name == name})
 }
 
 // list returns as many of the first entries of a folder, by their names, and whether
@@ -342,6 +344,18 @@ func (s *survey) decideEntry(ctx context.Context, in folder, e fs.DirEntry) bool
 		return goOn
 	}
 	return why == "" || in.owners != nil || s.passOver(s.at(name), why)
+}
+
+// MayBeStore reports whether a path, which is new, may lead to a store that a survey finds.
+func MayBeStore(ks store.Kinds, path string) bool {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return false
+	case info.IsDir():
+		return whySpared(info.Name()) == ""
+	}
+	return len(ofFile(ks, info.Name())) > 0
 }
 
 // isPages reports whether a file may be a database, whatever its name is.

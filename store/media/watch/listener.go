@@ -14,7 +14,7 @@ import (
 // nothing queues up behind a busy reader; the system's queue is short.
 type listener struct {
 	system *fsnotify.Watcher // nil where the system cannot tell
-	ignore func(name string) bool
+	takes  func(fsnotify.Event) bool
 	// sign has a value when there is something to take.
 	sign chan struct{}
 	done chan struct{}
@@ -28,9 +28,9 @@ type listener struct {
 // beyond is lost, and everything may have changed.
 const mostPaths = 10_000
 
-// newListener begins to listen; close ends it.
-func newListener(ignore func(name string) bool) *listener {
-	e := &listener{ignore: ignore, sign: make(chan struct{}, 1), done: make(chan struct{}), paths: map[string]bool{}}
+// newListener begins to listen to the events that takes lets through; close ends it.
+func newListener(takes func(fsnotify.Event) bool) *listener {
+	e := &listener{takes: takes, sign: make(chan struct{}, 1), done: make(chan struct{}), paths: map[string]bool{}}
 	// Elsewhere a watched folder takes a descriptor for each file in it.
 	if slices.Contains([]string{"linux", "windows"}, runtime.GOOS) {
 		e.system, _ = fsnotify.NewWatcher() // without one, rounds are what is left
@@ -68,7 +68,7 @@ func (e *listener) listen() {
 // noteEvent notes the folder in which something happened, and a folder that went
 // away itself.
 func (e *listener) noteEvent(event fsnotify.Event) {
-	if event.Op == fsnotify.Chmod || e.ignore(filepath.Base(event.Name)) {
+	if event.Op == fsnotify.Chmod || !e.takes(event) {
 		return
 	}
 	e.mu.Lock()

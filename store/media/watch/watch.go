@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 // How it works.
@@ -118,7 +120,8 @@ func newWatcher(root string, levels []Level, ignore func(string) bool, b bounds)
 	ignore = func(name string) bool { return !slices.Contains(way, name) && foreign(name) }
 	w := &watcher{
 		bounds: b, levels: flattenLevels(levels), ignore: ignore, base: root,
-		places: map[string]*place{}, watched: map[*place]bool{}, heard: newListener(ignore),
+		places: map[string]*place{}, watched: map[*place]bool{},
+		heard: newListener(func(event fsnotify.Event) bool { return !ignore(filepath.Base(event.Name)) }),
 	}
 	w.addPlace(nil, w.base)
 	w.watchNewest()

@@ -105,7 +105,7 @@ func eachWay(t *testing.T, test func(t *testing.T, b bounds)) {
 
 // listens returns a listener on a system that can tell, or else nil.
 func listens(t *testing.T) *listener {
-	e := newListener(isTemporary)
+	e := newListener(func(event fsnotify.Event) bool { return !isTemporary(filepath.Base(event.Name)) })
 	t.Cleanup(e.close)
 	if e.system == nil {
 		return nil
