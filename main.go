@@ -90,6 +90,7 @@ func app() *cli.App {
 			return mapped.Kind(m), err
 		},
 		Labels:      labels.New(ownData()),
+		Ledger:      ledger.New(keptNotes()),
 		Demo:        sample.Rows,
 		Live:        live,
 		Sample:      showSample,

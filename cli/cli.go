@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindcast/look"
+	"hindcast/query/ledger"
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/labels"
@@ -44,6 +45,8 @@ type App struct {
 	MappedKind func(words string) (store.Kind, error)
 	// Labels are the user's names for snapshots.
 	Labels labels.Labels
+	// Ledger adds up the sessions of all stores, and keeps the sums.
+	Ledger *ledger.Ledger
 	// Demo gives the rows of the built-in demo, Sample what the screen shows
 	// where there is no store.
 	Demo   func() iter.Seq2[store.Row, error]

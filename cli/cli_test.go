@@ -19,6 +19,7 @@ import (
 
 	"hindcast/cli"
 	"hindcast/model"
+	"hindcast/query/ledger"
 	"hindcast/store"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/labels"
@@ -49,6 +50,7 @@ func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 	open := func(context.Context, string) (store.Store, error) { return c.store, nil }
 	c.App = &cli.App{
 		Labels:  labels.New(t.TempDir()),
+		Ledger:  ledger.New(nil),
 		Version: "v0",
 		Kinds:   store.Kinds{{Name: "mem", Open: open}},
 		Decode:  jsonl.Read,

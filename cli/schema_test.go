@@ -18,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hindcast/model"
+	"hindcast/query/ledger"
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/kinds"
@@ -73,6 +74,10 @@ func documentOf(args []string) string {
 			return "live"
 		}
 		return "tally"
+	case "stats":
+		if has("--by") {
+			return "bill"
+		}
 	case "restore", "fork", "undo", "redo", "edit", "convert", "repair", "purge", "run":
 		if has("--dry-run") {
 			return "plan"
@@ -184,7 +189,7 @@ func TestSchema_describesWhatCommandsPrint(t *testing.T) {
 	t.Run("what moves sessions", a.moves)
 	var not []string
 	for name, s := range a.schemas {
-		if name == "header" || name == "fault" || name == "sum" || name == "counted" || name == "line" || name == "live" { // elements of others; and what takes a minute
+		if name == "header" || name == "fault" || name == "sum" || name == "spent" || name == "share" || name == "counted" || name == "line" || name == "live" { // elements of others; and what takes a minute
 			continue
 		}
 		members(s, name+" ", func(member string) {
@@ -277,6 +282,12 @@ func (a *answers) realStores(t *testing.T) {
 			a.conform(t, "survey", out)
 		} else if out != "" {
 			a.conform(t, "doctor", out)
+		}
+		for _, word := range ledger.Words() {
+			line := []string{"stats", dir, "--by", word, "--since", "2020-01-01", "--json"}
+			if code, out, _ := c.run(t, line...); code == 0 {
+				a.conform(t, documentOf(line), out)
+			}
 		}
 		for _, s := range sessions {
 			for _, line := range [][]string{

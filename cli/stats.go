@@ -15,20 +15,36 @@ import (
 	"hindcast/model/printable"
 	"hindcast/prices"
 	"hindcast/query"
+	"hindcast/query/ledger"
 	"hindcast/store"
 )
 
 // statsCommand is `hindcast stats`.
 func (a *App) statsCommand() *cobra.Command {
 	var prune, snapshots bool
-	var modelName string
-	cmd := a.readingCommand(oneSession, &cobra.Command{
-		Use:   "stats [STORE] [SESSION]",
-		Short: "add up the tokens, the cost, the tools and the bytes of a session",
-		Long: `Stats adds up what a session cost: tokens, time and price of the models, tool calls
-and those that failed, for the active path, its turns, each branch off it and each
-model. An answer counts once, in the snapshot in which it came to its path. The
-tokens of a cache are among those of the input.
+	var modelName, by, since string
+	words := func() words {
+		if prune || snapshots || modelName != "" {
+			return oneSession
+		}
+		return oneOrAll
+	}
+	cmd := &cobra.Command{
+		Use:   "stats [STORE...] [SESSION]",
+		Short: "add up the tokens, the cost, the tools and the bytes of sessions",
+		Long: `Stats adds up what sessions cost: tokens, time and price of the models, turns, tool
+calls and those that failed. The tokens of a cache are among those of the input.
+
+Without SESSION it adds up all sessions of the stores, without STORE those of all
+stores, by day or as --by says, since a time that --since gives. An answer that
+several sessions have, as a fork has those of its origin, counts once. A session that
+another one started as a sub-agent is part of that one; --by session shows both. Left
+is the share of branches that were left, and dropped the share of messages that a
+compaction or a window dropped: what was thrown away. The sums are kept in the cache,
+so that only sessions that changed are read again.
+
+With SESSION it adds up the active path, its turns, each branch off it and each model.
+An answer counts once, in the snapshot in which it came to its path.
 
 Prices are those that the agent itself wrote, else those of a file of your own, else
 the list prices of the vendors; the last lines say which. Your own file is
@@ -57,14 +73,15 @@ reminders and lists of skills, stands there by its kind, with its bytes.
 
 What an agent itself counted for the whole session stands last. It is in none of the
 sums, for the answers are counted in both.`,
-		Example: `  hindcast stats trips.db trip-planner
+		Example: `  hindcast stats
+  hindcast stats --by project --since 7d
+  hindcast stats trips.db trip-planner
   hindcast stats trips.db --snapshots --model sonnet-4.1
-  hindcast stats trips.db --json | jq .path.inputTokens`,
-	}, func(ctx context.Context, p *printer, of *subject) error {
-		list, err := prices.Load(prices.Path(a.Getenv))
-		if err != nil {
-			return err
-		}
+  hindcast stats trips.db trip-planner --json | jq .path.inputTokens`,
+		Args:              func(cmd *cobra.Command, args []string) error { return a.argsCheck(words())(cmd, args) },
+		ValidArgsFunction: a.completeSnapshot(0),
+	}
+	ofSession := func(ctx context.Context, p *printer, of *subject, list *prices.List) error {
 		about, err := addUp(ctx, of.store, of.session, list, modelName)
 		if err != nil {
 			return err
@@ -81,7 +98,28 @@ sums, for the answers are counted in both.`,
 		}
 		p.writeStats(about, snapshots)
 		return nil
+	}
+	about := func(ctx context.Context, p *printer, of *subject) error {
+		list, err := prices.Load(prices.Path(a.Getenv))
+		if err != nil {
+			return err
+		}
+		if of.session != "" && by == "" && since == "" {
+			return ofSession(ctx, p, of, list)
+		}
+		return of.writeBill(ctx, p, list, cmp.Or(by, ledger.ByDay.String()), since)
+	}
+	cmd.RunE = a.runReading(func(ctx context.Context, p *printer, args []string) error {
+		return a.withSubject(words(), about)(ctx, p, args)
 	})
+	cmd.Flags().StringVar(&by, "by", "", "add up by `WHAT`: "+strings.Join(ledger.Words(), ", "))
+	cmd.Flags().StringVar(&since, "since", "", "only since a `TIME`: today, yesterday, 12h, 7d, or 2026-11-01")
+	err := cmd.RegisterFlagCompletionFunc("by", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return ledger.Words(), cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag stands above
+	}
 	cmd.Flags().BoolVar(&prune, "prune", false, "tell how many bytes it would free to remove the snapshots off the active path; nothing is written")
 	cmd.Flags().BoolVar(&snapshots, "snapshots", false, "also print each snapshot")
 	cmd.Flags().StringVar(&modelName, "model", "", "the `NAME` of the model of answers that name none")
@@ -150,9 +188,14 @@ type statsJSON struct {
 	Prune     *pruneJSON     `json:"prune,omitempty"`
 }
 
-// sumJSON is a sum. Cost is absent where the price of no answer is known.
+// sumJSON is a sum of snapshots.
 type sumJSON struct {
-	Snapshots        int      `json:"snapshots"`
+	Snapshots int `json:"snapshots"`
+	spentJSON
+}
+
+// spentJSON is a sum of answers and tools. Cost is absent where the price of no answer is known.
+type spentJSON struct {
 	Answers          int      `json:"answers"`
 	InputTokens      float64  `json:"inputTokens"`
 	OutputTokens     float64  `json:"outputTokens"`
@@ -167,9 +210,11 @@ type sumJSON struct {
 	ToolErrors       int      `json:"toolErrors"`
 }
 
-func sumOf(s *query.Sum) sumJSON {
-	out := sumJSON{
-		s.Snapshots, s.Answers, s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Milliseconds, nil, s.Unpriced, s.Own, s.Listed,
+func sumOf(s *query.Sum) sumJSON { return sumJSON{s.Snapshots, spentOf(s)} }
+
+func spentOf(s *query.Sum) spentJSON {
+	out := spentJSON{
+		s.Answers, s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Milliseconds, nil, s.Unpriced, s.Own, s.Listed,
 		s.Calls, s.Errors,
 	}
 	if s.Answers > s.Unpriced {

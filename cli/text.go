@@ -130,6 +130,34 @@ func (t *table) dropEmpty() {
 	}
 }
 
+// dropWide drops columns until the rows fit a width, those of sparedHeads in its order, and returns the headings of those
+// that it dropped. The first column is cut to leastFit cells before.
+func (t *table) dropWide(width int) (dropped []string) {
+	for _, head := range sparedHeads {
+		over := leastFit - width
+		for i := range t.rows[0] {
+			widest := 0
+			for _, row := range t.rows {
+				widest = max(widest, displaywidth.String(row[i]))
+			}
+			if i > 0 {
+				over += 2 + widest
+			}
+		}
+		i := slices.Index(t.rows[0], head)
+		if width == 0 || over <= 0 {
+			return dropped
+		} else if i < 0 {
+			continue
+		}
+		for k := range t.rows {
+			t.rows[k] = slices.Delete(t.rows[k], i, i+1)
+		}
+		dropped = append(dropped, head)
+	}
+	return dropped
+}
+
 // writeTable writes the rows with two spaces between columns and none at the end of
 // a line. On a terminal the last column takes what is left of its width; where that
 // is too little, the widest of the others, which has names, is cut.

@@ -1,6 +1,9 @@
 package model
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // Count says how many things there are: "1 fault", "2 faults". The noun must form its plural with an s.
 func Count(n int, noun string) string {
@@ -8,4 +11,25 @@ func Count(n int, noun string) string {
 		noun += "s"
 	}
 	return strconv.Itoa(n) + " " + noun
+}
+
+// ShortCount returns a count of tokens in at most five cells: "999", "12.3k", "1.2M".
+func ShortCount(n float64) string {
+	const units = "kMGT"
+	if n < 999.5 {
+		return strconv.Itoa(int(math.RoundToEven(n)))
+	}
+	for i, unit := range units {
+		n /= 1000
+		switch {
+		case n < 99.95:
+			tenths := int(math.RoundToEven(10 * n)) // in each frame: without what formats any number
+			var buf [8]byte
+			text := append(strconv.AppendInt(buf[:0], int64(tenths/10), 10), '.', '0'+byte(tenths%10), byte(unit))
+			return string(text)
+		case n < 999.5 || i == len(units)-1:
+			return strconv.FormatFloat(min(n, 9999), 'f', 0, 64) + string(unit)
+		}
+	}
+	return ""
 }

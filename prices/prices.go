@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -251,4 +252,17 @@ func (p *price) of(u conversation.Usage) (cost float64, known bool) {
 		cost += part.tokens * *part.price / perMillion
 	}
 	return cost, true
+}
+
+// Text returns a cost for people, as "$12.34", "$0.0061" or "3.20 EUR".
+func Text(cost float64, currency string) string {
+	digits := 2
+	if cost > 0 && cost < 0.1 {
+		digits = 4
+	}
+	text := strconv.FormatFloat(cost, 'f', digits, 64)
+	if currency == "USD" {
+		return "$" + text
+	}
+	return strings.TrimSpace(text + " " + currency)
 }

@@ -79,7 +79,7 @@ func (m *Model) tokensColumn() timeline.Column {
 		case u.tokens[n] == 0:
 			return "", true
 		}
-		return infotab.Count(u.tokens[n]), true
+		return model.ShortCount(u.tokens[n]), true
 	}}
 }
 

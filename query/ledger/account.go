@@ -59,18 +59,19 @@ type Answer struct {
 	Key uint64
 }
 
-// ReadAccount reads the account of one session. It reads the session's bytes once and lets go of them. updated stands in
-// for the time of a visit without one.
-func ReadAccount(ctx context.Context, s store.Store, session string, updated time.Time) (*Account, error) {
+// ReadAccount reads the account of one session. It reads the session's bytes once and lets go of them. The time of the
+// last change stands in for that of a visit without one. No person types to a session that another one started, nor
+// waits for it.
+func ReadAccount(ctx context.Context, s store.Store, of *model.SessionInfo) (*Account, error) {
 	var all model.Headers
-	for h, err := range s.Headers(ctx, session) {
+	for h, err := range s.Headers(ctx, of.ID) {
 		if err != nil {
 			return nil, err
 		}
 		all.Add(&h)
 	}
 	t := all.Timeline(0)
-	w := writer{t: t, at: updated, branches: map[model.Node]int{}, roots: query.NewRoots(t)}
+	w := writer{t: t, at: of.UpdatedAt, isAgent: of.Parent != "", branches: map[model.Node]int{}, roots: query.NewRoots(t)}
 	for stat, err := range query.Open(s, t).Stats(ctx) {
 		if err != nil {
 			return nil, err
@@ -92,6 +93,8 @@ type writer struct {
 	begun  []int
 	rested []time.Duration
 	typed  bool
+	// isAgent says that another session started this one.
+	isAgent bool
 }
 
 // addStat adds what a visit adds to its path.
@@ -170,7 +173,10 @@ func (w *writer) addMoment(is Moment, begun int, rested time.Duration) {
 func (w *writer) finish() *Account {
 	for i := range w.Moments {
 		m := &w.Moments[i]
-		if !w.typed {
+		switch {
+		case w.isAgent:
+			m.Turns, m.Waited = 0, 0
+		case !w.typed:
 			m.Turns, m.Waited = w.begun[i], m.Waited-w.rested[i]
 		}
 		m.Waited = m.Waited.Round(time.Millisecond)
@@ -206,21 +212,27 @@ type Sum struct {
 	// Turns, Failures and Waited add up the fields of [Moment].
 	Turns, Failures int
 	Waited          time.Duration
-	// Branches counts the branches off the active paths. Left is the share of these branches, and Dropped the share
-	// of the messages on the paths that a compaction or a window dropped.
+	// Branches counts the branches that were left. Left is the share of these branches, and Dropped the share
+	// of the other messages that a compaction or a window dropped.
 	Branches      int
 	Left, Dropped query.Sum
 }
 
-// addMoment adds a moment and some of its answers.
-func (s *Sum) addMoment(m *Moment, answers iter.Seq[*Answer], prices query.Prices) {
+// isLeft reports whether the branch was left: it is neither the conversation of a sub-agent, nor before a compaction.
+func (b Branch) isLeft() bool { return b.Why != model.ReasonSidechain && b.Why != model.ReasonCompaction }
+
+// isLeft reports whether a moment is on a branch that was left.
+func (a *Account) isLeft(m *Moment) bool { return m.Branch != 0 && a.Branches[m.Branch-1].isLeft() }
+
+// addMoment adds a moment and some of its answers. left says that it is on a branch that was left.
+func (s *Sum) addMoment(m *Moment, left bool, answers iter.Seq[*Answer], prices query.Prices) {
 	is := query.Sum{Calls: m.Calls, Errors: m.Errors}
 	for a := range answers {
 		is.AddAnswer(a.Usage, prices)
 	}
 	s.AddSum(is)
 	switch {
-	case m.Branch != 0:
+	case left:
 		s.Left.AddSum(is)
 	case m.Dropped:
 		s.Dropped.AddSum(is)
@@ -235,9 +247,13 @@ func (a *Account) Sum(prices query.Prices) Sum { return SumOf(prices, a) }
 func SumOf(prices query.Prices, accounts ...*Account) (s Sum) {
 	met := map[uint64]bool{}
 	for _, a := range accounts {
-		s.Branches += len(a.Branches)
+		for _, b := range a.Branches {
+			if b.isLeft() {
+				s.Branches++
+			}
+		}
 		for m := range a.pathFirst() {
-			s.addMoment(m, m.newAnswers(met), prices)
+			s.addMoment(m, a.isLeft(m), m.newAnswers(met), prices)
 		}
 	}
 	return s

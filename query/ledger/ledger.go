@@ -42,7 +42,7 @@ func (l *Ledger) Account(ctx context.Context, s home.Session) (*Account, error) 
 	if err != nil {
 		return nil, err
 	}
-	a, err := ReadAccount(ctx, opened, s.ID, s.UpdatedAt)
+	a, err := ReadAccount(ctx, opened, &s.SessionInfo)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func readAccount(t *testing.T, s home.Session) (*Account, store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := ReadAccount(t.Context(), opened, s.ID, s.UpdatedAt)
+	a, err := ReadAccount(t.Context(), opened, &s.SessionInfo)
 	if err != nil {
 		t.Fatalf("%s %s: %v", s.Store.At, s.ID, err)
 	}

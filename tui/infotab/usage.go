@@ -3,7 +3,6 @@ package infotab
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -43,27 +42,6 @@ type NamedSum struct {
 // Path holds the charts over equal parts of the active path: the size of the state at the end of each part,
 // and its tokens.
 type Path struct{ Sizes, Tokens []float64 }
-
-// Count writes a count of tokens in at most five cells: "999", "12.3k", "1.2M".
-func Count(n float64) string {
-	const units = "kMGT"
-	if n < 999.5 {
-		return strconv.Itoa(int(math.RoundToEven(n)))
-	}
-	for i, unit := range units {
-		n /= 1000
-		switch {
-		case n < 99.95:
-			tenths := int(math.RoundToEven(10 * n)) // in each frame: without what formats any number
-			var buf [8]byte
-			text := append(strconv.AppendInt(buf[:0], int64(tenths/10), 10), '.', '0'+byte(tenths%10), byte(unit))
-			return string(text)
-		case n < 999.5 || i == len(units)-1:
-			return strconv.FormatFloat(min(n, 9999), 'f', 0, 64) + string(unit)
-		}
-	}
-	return ""
-}
 
 // addUsage lists the costs of the snapshot, its turn, its branch and the session.
 func (c *Content) addUsage(u *Usage) {
@@ -129,7 +107,7 @@ func (u *Usage) sumText(s *NamedSum) string {
 	var words []string
 	say := func(n float64, what string) {
 		if n > 0 {
-			words = append(words, Count(n)+" "+what)
+			words = append(words, model.ShortCount(n)+" "+what)
 		}
 	}
 	say(s.Input, "in")
