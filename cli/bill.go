@@ -21,12 +21,12 @@ import (
 	"hindcast/store/home"
 )
 
-// writeBill adds up the sessions that are meant, with those that they started, and writes the sums. A session or a store
+// writeBill adds up the sessions that are meant, with the ones that they started, and writes the sums. A session or a store
 // that cannot be read is named behind them.
 func (o *subject) writeBill(ctx context.Context, p *printer, list *prices.List, word, since string) error {
 	by, known := ledger.ParseBy(word)
 	if !known {
-		return usagef("stats: --by %.40q: give one of %s", word, strings.Join(ledger.Words(), ", "))
+		return usagef("stats: --by %.40q: give one of %s", word, strings.Join(ledger.ByWords(), ", "))
 	}
 	from := time.Time{}.Local()
 	if since != "" {
@@ -83,7 +83,7 @@ type unreadSession struct {
 	err error
 }
 
-// unreadError returns an error that names sessions that could not be read, nil where there are none.
+// unreadError returns an error that names sessions that could not be read, nil for an empty list.
 func unreadError(unread []unreadSession) (err error) {
 	for _, of := range unread {
 		err = errors.Join(err, fmt.Errorf("stats: session %.80q of %s: %w", of.ID, printable.Addresses(of.Store.At), of.err))
@@ -236,8 +236,8 @@ var billHeads = []string{"sessions", "turns", "in", "cached", "written", "out", 
 // sparedHeads are the columns that are left out where a terminal is too narrow for all, the first ones first.
 var sparedHeads = []string{"written", "cost dropped", "dropped", "sessions", "left", "cached", "calls", "waited", "failed", "cost left", "turns", "priced"}
 
-// cells returns the cells of a row of a bill.
-func (b *bill) cells(p *printer, name string, sessions int, s *ledger.Sum) []string {
+// cellsOf returns the cells of a row of a bill.
+func (b *bill) cellsOf(p *printer, name string, sessions int, s *ledger.Sum) []string {
 	priced, waited := "", ""
 	if s.Unpriced > 0 {
 		priced = fmt.Sprintf("%d of %d", s.Answers-s.Unpriced, s.Answers)
@@ -247,9 +247,9 @@ func (b *bill) cells(p *printer, name string, sessions int, s *ledger.Sum) []str
 	}
 	cells := []string{
 		name, strconv.Itoa(sessions), strconv.Itoa(s.Turns), model.ShortCount(s.Input), model.ShortCount(s.CacheRead), model.ShortCount(s.CacheWrite),
-		model.ShortCount(s.Output), b.cost(p, &s.Sum), priced, waited, strconv.Itoa(s.Calls), strconv.Itoa(s.Failures),
-		model.ShortCount(s.Left.Input + s.Left.Output), b.cost(p, &s.Left),
-		model.ShortCount(s.Dropped.Input + s.Dropped.Output), b.cost(p, &s.Dropped),
+		model.ShortCount(s.Output), b.costText(p, &s.Sum), priced, waited, strconv.Itoa(s.Calls), strconv.Itoa(s.Failures),
+		model.ShortCount(s.Left.Input + s.Left.Output), b.costText(p, &s.Left),
+		model.ShortCount(s.Dropped.Input + s.Dropped.Output), b.costText(p, &s.Dropped),
 	}
 	if b.by == ledger.ByModel && s != &b.Total { // a model has no turns and no tools
 		for _, i := range []int{2, 10, 11} {
@@ -259,15 +259,15 @@ func (b *bill) cells(p *printer, name string, sessions int, s *ledger.Sum) []str
 	return cells
 }
 
-// cost returns the price of a sum: "" without answers, and a dash where no price is known.
-func (b *bill) cost(p *printer, s *query.Sum) string {
+// costText returns the price of a sum: "" without answers, and a dash where no price is known.
+func (b *bill) costText(p *printer, s *query.Sum) string {
 	switch {
 	case s.Answers == 0:
 		return ""
 	case s.Unpriced == s.Answers:
 		return p.glyphs.Sentence("–")
 	}
-	return prices.Text(s.Cost, printable.String(b.prices.Currency))
+	return prices.CostText(s.Cost, printable.String(b.prices.Currency))
 }
 
 // rowName returns the name of a row.
@@ -301,9 +301,9 @@ func (p *printer) writeBillText(b *bill) {
 	t := table{numbers: true}
 	t.addRow(slices.Concat([]string{b.by.String()}, billHeads)...)
 	for i := range b.Rows {
-		t.addRow(b.cells(p, b.rowName(p, &b.Rows[i]), b.Rows[i].Sessions, &b.Rows[i].Sum)...)
+		t.addRow(b.cellsOf(p, b.rowName(p, &b.Rows[i]), b.Rows[i].Sessions, &b.Rows[i].Sum)...)
 	}
-	t.addRow(b.cells(p, "total", b.Sessions, &b.Total)...)
+	t.addRow(b.cellsOf(p, "total", b.Sessions, &b.Total)...)
 	t.dropEmpty()
 	spared := t.dropWide(p.width)
 	t.writeTable(p)
@@ -316,7 +316,7 @@ func (p *printer) writeBillText(b *bill) {
 		{&b.Total.Dropped, "dropped by a compaction or a window"},
 	} {
 		if part.sum.Answers > 0 {
-			fmt.Fprintf(p, "thrown away: %s tokens, %s, %s\n", model.ShortCount(part.sum.Input+part.sum.Output), b.cost(p, part.sum), part.how)
+			fmt.Fprintf(p, "thrown away: %s tokens, %s, %s\n", model.ShortCount(part.sum.Input+part.sum.Output), b.costText(p, part.sum), part.how)
 		}
 	}
 	fmt.Fprintln(p, pricesLine(&b.Total.Sum, b.prices))

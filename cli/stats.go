@@ -112,10 +112,10 @@ sums, for the answers are counted in both.`,
 	cmd.RunE = a.runReading(func(ctx context.Context, p *printer, args []string) error {
 		return a.withSubject(words(), about)(ctx, p, args)
 	})
-	cmd.Flags().StringVar(&by, "by", "", "add up by `WHAT`: "+strings.Join(ledger.Words(), ", "))
+	cmd.Flags().StringVar(&by, "by", "", "add up by `WHAT`: "+strings.Join(ledger.ByWords(), ", "))
 	cmd.Flags().StringVar(&since, "since", "", "only since a `TIME`: today, yesterday, 12h, 7d, or 2026-11-01")
 	err := cmd.RegisterFlagCompletionFunc("by", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return ledger.Words(), cobra.ShellCompDirectiveNoFileComp
+		return ledger.ByWords(), cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
 		panic(err) // the flag stands above

@@ -130,7 +130,7 @@ func (t *table) dropEmpty() {
 	}
 }
 
-// dropWide drops columns until the rows fit a width, those of sparedHeads in its order, and returns the headings of those
+// dropWide drops columns until the rows fit a width, in the order of sparedHeads, and returns the headings of the columns
 // that it dropped. The first column is cut to leastFit cells before.
 func (t *table) dropWide(width int) (dropped []string) {
 	for _, head := range sparedHeads {

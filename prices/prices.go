@@ -254,8 +254,8 @@ func (p *price) of(u conversation.Usage) (cost float64, known bool) {
 	return cost, true
 }
 
-// Text returns a cost for people, as "$12.34", "$0.0061" or "3.20 EUR".
-func Text(cost float64, currency string) string {
+// CostText returns a cost for people, as "$12.34", "$0.0061" or "3.20 EUR".
+func CostText(cost float64, currency string) string {
 	digits := 2
 	if cost > 0 && cost < 0.1 {
 		digits = 4

@@ -219,7 +219,9 @@ type Sum struct {
 }
 
 // isLeft reports whether the branch was left: it is neither the conversation of a sub-agent, nor before a compaction.
-func (b Branch) isLeft() bool { return b.Why != model.ReasonSidechain && b.Why != model.ReasonCompaction }
+func (b Branch) isLeft() bool {
+	return b.Why != model.ReasonSidechain && b.Why != model.ReasonCompaction
+}
 
 // isLeft reports whether a moment is on a branch that was left.
 func (a *Account) isLeft(m *Moment) bool { return m.Branch != 0 && a.Branches[m.Branch-1].isLeft() }

@@ -25,19 +25,19 @@ const (
 	ByBranch
 )
 
-// Words are the words for the divisions, in their order.
-func Words() []string {
+// ByWords returns the words for the divisions, in their order.
+func ByWords() []string {
 	return []string{"day", "project", "tool", "model", "session", "store", "branch"}
 }
 
-// ParseBy returns the division that a word names; false if there is none.
+// ParseBy returns the division that a word names; false for an unknown word.
 func ParseBy(word string) (By, bool) {
-	i := slices.Index(Words(), word)
+	i := slices.Index(ByWords(), word)
 	return By(max(i, 0)), i >= 0
 }
 
 // String returns the word of a division.
-func (b By) String() string { return Words()[b] }
+func (b By) String() string { return ByWords()[b] }
 
 // Entry is a session with its account.
 type Entry struct {
@@ -93,8 +93,8 @@ type biller struct {
 	met    map[uint64]bool
 }
 
-// NewBill adds up sessions from a time on, in the zone of which days begin. A session that another one of them started is
-// part of that one. An answer that several sessions have counts once: on the active path of the session that changed
+// NewBill adds up sessions from a time on; days begin at midnight of its zone. A session that another one of them started
+// is part of that one. An answer that several sessions have counts once: on the active path of the session that changed
 // first, or else where that session left it.
 func NewBill(by By, prices query.Prices, since time.Time, entries []Entry) *Bill {
 	w := biller{by: by, prices: prices, since: since, entries: slices.Clone(entries), rows: map[partKey]int{}, met: map[uint64]bool{}}
@@ -163,13 +163,13 @@ func (w *biller) addMoment(i int, m *Moment) {
 		name := answers[0].Model
 		is := func(a *Answer) bool { return a.Model == name }
 		share := Moment{Branch: m.Branch, Dropped: m.Dropped}
-		w.rowOf(partKey{text: name}, i, Row{Model: name}).addMoment(&share, left, filter(answers, is), w.prices)
+		w.rowOf(partKey{text: name}, i, Row{Model: name}).addMoment(&share, left, filterAnswers(answers, is), w.prices)
 		answers = slices.DeleteFunc(answers, is)
 	}
 }
 
-// filter yields the answers for which is holds.
-func filter(answers []*Answer, is func(*Answer) bool) iter.Seq[*Answer] {
+// filterAnswers yields the answers for which is holds.
+func filterAnswers(answers []*Answer, is func(*Answer) bool) iter.Seq[*Answer] {
 	return func(yield func(*Answer) bool) {
 		for _, a := range answers {
 			if is(a) && !yield(a) {
@@ -270,7 +270,7 @@ func (w *biller) sortRows() {
 		if w.by == BySession && tops[a.Session] != tops[b.Session] {
 			a, b = tops[a.Session], tops[b.Session]
 		}
-		return cmp.Or(cmp.Compare(a.Depth, b.Depth), dearest(a, b), strings.Compare(a.name(), b.name()))
+		return cmp.Or(cmp.Compare(a.Depth, b.Depth), dearest(a, b), strings.Compare(a.sortKey(), b.sortKey()))
 	})
 	sorted := make([]Row, len(order))
 	for i, row := range order {
@@ -279,8 +279,8 @@ func (w *biller) sortRows() {
 	w.Rows = sorted
 }
 
-// name returns a text by which rows of one sum are in order.
-func (r *Row) name() string {
+// sortKey returns a text by which rows of one sum are in order.
+func (r *Row) sortKey() string {
 	name := r.Project + r.Tool + r.Model + r.Store
 	if r.Session != nil {
 		name += r.Session.ID + "\x00" + r.Session.Store.At
