@@ -92,6 +92,9 @@ type Options struct {
 	// writes from several goroutines at once, as files do.
 	Input  io.Reader
 	Output io.Writer
+
+	// asksBackground says that the terminal may be asked whether it is light.
+	asksBackground bool
 }
 
 // Watches keeps the expressions that a person watches in a store. It is called from commands.
@@ -128,7 +131,7 @@ func (o Options) fillDefaults() (Options, error) {
 		if err != nil {
 			return o, err
 		}
-		o.Theme = theme.New(choice)
+		o.Theme, o.asksBackground = theme.New(choice), choice.Asks
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -163,8 +166,10 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("tui: read keys: %w", err)
 	}
 	defer shut()
+	keys, _ := in.(*keyboard)
 	paint := painter.New(in, m.o.Output)
-	program := tea.NewProgram(&painted{m, paint},
+	var program *tea.Program
+	program = tea.NewProgram(&painted{m, paint},
 		tea.WithContext(ctx),
 		tea.WithInput(in),
 		tea.WithOutput(m.o.Output),
@@ -172,9 +177,14 @@ func Run(ctx context.Context, o Options) error {
 		tea.WithMouseCellMotion(),  // Windows reads the mouse with the keys
 		tea.WithoutSignalHandler(), // ctx ends on signals
 		tea.WithoutCatchPanics(),   // it would print what the panic says, unescaped
-		tea.WithFilter(beforeSuspend(paint)),
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
+			return keys.holdQuit(beforeSuspend(paint, msg), program.Quit)
+		}),
 	)
 	m.leave, m.hand = program.Quit, paint.Lend
+	if keys != nil && term.IsTerminal(keys.Fd()) && m.o.asksBackground {
+		paint.Ask(m.askBackground(keys, program.Send))
+	}
 	if m.o.Wait == 0 {
 		if err := paint.Take(); err != nil {
 			return fmt.Errorf("tui: take the terminal: %w", err)
@@ -263,14 +273,12 @@ func (p *painted) View() string {
 	return ""
 }
 
-// beforeSuspend returns a filter that hands the terminal back before Bubble Tea suspends the program.
-func beforeSuspend(p *painter.Painter) func(tea.Model, tea.Msg) tea.Msg {
-	return func(_ tea.Model, msg tea.Msg) tea.Msg {
-		if _, suspends := msg.(tea.SuspendMsg); suspends {
-			_ = p.Give() // the shell sets the terminal up
-		}
-		return msg
+// beforeSuspend hands the terminal back before Bubble Tea suspends the program. It returns the message.
+func beforeSuspend(p *painter.Painter, msg tea.Msg) tea.Msg {
+	if _, suspends := msg.(tea.SuspendMsg); suspends {
+		_ = p.Give() // the shell sets the terminal up
 	}
+	return msg
 }
 
 // openKeyboard returns the terminal's input, and what shuts it if it was opened for this: where the
@@ -288,25 +296,9 @@ func (m *Model) openKeyboard() (in io.Reader, shut func(), err error) {
 		in, shut = f, func() { f.Close() } // it was only read
 	}
 	if f, ok := in.(*os.File); ok {
-		in = &keyboard{f, func() { m.leave() }}
+		in = &keyboard{File: f, gone: func() { m.leave() }}
 	}
 	return in, shut, nil
-}
-
-// keyboard is a terminal's input that tells when the terminal is gone. Bubble
-// Tea would go on without it for ever, unseen.
-type keyboard struct {
-	*os.File
-	gone func()
-}
-
-// Read implements io.Reader.
-func (k *keyboard) Read(p []byte) (int, error) {
-	n, err := k.File.Read(p)
-	if err != nil {
-		go k.gone()
-	}
-	return n, err
 }
 
 // PanicError is a panic inside the screen. The terminal was given back.

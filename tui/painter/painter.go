@@ -24,6 +24,7 @@ type Painter struct {
 
 	mu    sync.Mutex
 	up    bool
+	query string  // for the terminal, when it is taken next
 	saved []saved // how the terminal was before
 
 	width, height int // 0 where it is not known
@@ -89,7 +90,16 @@ func (p *Painter) Take() error {
 	p.up = true
 	p.writeBytes(enter)
 	p.paintWhole()
+	p.writeBytes(p.query)
+	p.query = ""
 	return nil
+}
+
+// Ask has the terminal asked a question when it is taken next, behind the frame. The answer comes with the keys.
+func (p *Painter) Ask(query string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.query = query
 }
 
 // settles is how long a terminal may take to stop sending the mouse, whose reports a shell would

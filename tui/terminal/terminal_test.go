@@ -4,12 +4,12 @@ package terminal_test
 
 import (
 	"bytes"
-	"hindcast/store/storetest/program"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +18,8 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"hindcast/store/storetest/program"
 )
 
 // The program as it is shipped, on a terminal that never answers: over a slow
@@ -214,7 +216,7 @@ func TestTerminal_screenIsPaintedAtOnce(t *testing.T) {
 		if took > unanswered {
 			t.Errorf("hindcast %q: first paint after %v, as with a question without an answer", args, took)
 		}
-		if asked := queries.FindString(term.written()); asked != "" {
+		if asked := queries.FindAllString(term.written(), -1); !slices.Equal(asked, []string{"\x1b]11;?"}) {
 			t.Errorf("hindcast %q asks the terminal %q", args, asked)
 		}
 		if _, err := term.tty.WriteString("qq"); err != nil { // out of the session, out of the list
@@ -225,6 +227,42 @@ func TestTerminal_screenIsPaintedAtOnce(t *testing.T) {
 			t.Errorf("hindcast %q: q ends it with %v", args, err)
 		}
 	}
+}
+
+// The screen takes the colours that fit the background that the terminal tells of, and what is typed meanwhile counts.
+// Where the person chose the colours the terminal is not asked.
+func TestTerminal_background(t *testing.T) {
+	dir := demoStore(t)
+	const ofDark, ofLight = "\x1b]11;rgb:0000/0000/0000\a", "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
+	// open has the terminal answer, and then the help opened, and waits until it shows in all the colours of one.
+	open := func(answer string, want []string, env ...string) []string {
+		t.Helper()
+		term := on(t, 100, 30, dir, env, "hindcast-demo.db")
+		term.until(t, "list", func(screen string) bool { return strings.Contains(screen, "packing-list") })
+		if asked := queries.MatchString(term.written()); asked != (answer != "") {
+			t.Errorf("with %q it is asked: %t", env, asked)
+		}
+		before := len(term.written())
+		if _, err := term.tty.WriteString(answer + "?"); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		term.until(t, "help in its colours", func(screen string) bool {
+			all = colour.FindAllString(term.written()[before:], -1)
+			lacks := func(c string) bool { return !slices.Contains(all, c) }
+			return strings.Contains(screen, "Keys: ") && !slices.ContainsFunc(want, lacks)
+		})
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	dark, light := open("", nil, "HINDCAST_THEME=dark"), open("", nil, "HINDCAST_THEME=light")
+	if slices.Equal(dark, light) {
+		t.Fatal("dark and light are the same")
+	}
+	if got := open(ofDark, dark); !slices.Equal(got, dark) {
+		t.Errorf("on a dark terminal the colours are %q, not %q", got, dark)
+	}
+	open(ofLight, light)
 }
 
 // Rows come through a pipe, keys from the terminal.

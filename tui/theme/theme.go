@@ -3,7 +3,8 @@
 //
 // A token is rendered once into the bytes that switch it on and off, so that drawing a
 // frame is appending bytes.
-// The package never asks the terminal anything: the environment tells it.
+// The package never asks the terminal anything: the environment tells it, and the screen, which may ask
+// for the background ([Choice.Asks]).
 package theme
 
 import (
@@ -46,6 +47,8 @@ type Choice struct {
 	Profile termenv.Profile
 	// Glyphs are the shapes to draw with.
 	Glyphs Glyphs
+	// Asks says that Palette, Dark or Light, is a guess: the terminal may be asked for its background.
+	Asks bool
 }
 
 // Choose works out the theme from the environment. names is the theme of the command line, "" to look at
@@ -64,6 +67,7 @@ func Choose(names string, getenv func(string) string) (Choice, error) {
 	case lightBackground(getenv("COLORFGBG")):
 		c.Palette = Light
 	}
+	c.Asks = asked.Palette == "" && (c.Palette == Dark || c.Palette == Light)
 	switch asked.Palette {
 	case "dark":
 		c.Palette, c.Profile = Dark, atLeast(c.Profile, termenv.ANSI256)
@@ -113,15 +117,16 @@ func (s Style) Append(dst []byte, text string) []byte {
 	return append(dst, s.Reset...)
 }
 
-// Styles are all tokens of a theme. They are read-only after [New] and safe
-// for concurrent use.
+// Styles are all tokens of a theme. [Styles.Recolour] changes the tokens, in the goroutine that draws, and any
+// goroutine may read the glyphs, which stay.
 type Styles struct {
 	Tokens
 	// Selected are the tokens on the row under the cursor of the pane that has the keys. Unfocused are the
 	// tokens on the cursor's row of another pane.
 	Selected, Unfocused *Tokens
 	// Glyphs are the shapes.
-	Glyphs Glyphs
+	Glyphs  Glyphs
+	profile termenv.Profile
 }
 
 // Highlight is embedded in a pane with a cursor and picks the look of its rows. The zero Highlight has the keys.
@@ -176,17 +181,23 @@ type Tokens struct {
 
 // New renders the tokens of a choice.
 func New(c Choice) *Styles {
+	s := &Styles{Glyphs: c.Glyphs, profile: c.Profile}
+	s.Recolour(c.Palette)
+	return s
+}
+
+// Recolour renders the tokens of another palette.
+func (s *Styles) Recolour(palette Palette) {
 	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile(c.Profile)
-	r.SetHasDarkBackground(c.Palette != Light)
-	colours := &palettes[c.Palette]
-	s := &Styles{Tokens: colours.tokens(r.NewStyle(), plainStyle), Glyphs: c.Glyphs}
+	r.SetColorProfile(s.profile)
+	r.SetHasDarkBackground(palette != Light)
+	colours := &palettes[palette]
+	s.Tokens = colours.tokens(r.NewStyle(), plainStyle)
 	selected := colours.tokens(r.NewStyle(), colours.overSelected)
 	unfocused := colours.tokens(r.NewStyle(), colours.overUnfocused)
 	// What was found stands out on the row of the cursor too.
 	selected.Match, unfocused.Match = s.MatchOn, s.MatchOn
 	s.Selected, s.Unfocused = &selected, &unfocused
-	return s
 }
 
 // plainStyle leaves a style as it is.

@@ -51,6 +51,9 @@ func TestChoose_followsTheEnvironment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if asks := tc.asked == "" && tc.env(look.Variable) == "" && tc.palette <= Light; c.Asks != asks {
+				t.Errorf("the terminal is asked: %t, not %t", c.Asks, asks)
+			}
 			if c.Palette != tc.palette || c.Profile != tc.profile || (c.Glyphs.Head == ASCII.Head) != tc.ascii {
 				t.Errorf("Choose = palette %d, profile %v, glyph %q", c.Palette, c.Profile, c.Glyphs.Head)
 			}
@@ -74,7 +77,7 @@ func TestNew_tokensAreOnlySGR(t *testing.T) {
 	colour := regexp.MustCompile(`[\[;](3[0-7]|4[0-7]|9[0-7]|10[0-7]|[34]8;)`)
 	for palette := Dark; palette <= None; palette++ {
 		for _, profile := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256, termenv.ANSI, termenv.Ascii} {
-			s := New(Choice{palette, profile, Unicode})
+			s := New(Choice{Palette: palette, Profile: profile, Glyphs: Unicode})
 			for _, tokens := range []Tokens{s.Tokens, *s.Selected, *s.Unfocused} {
 				for name, st := range styles(t, tokens) {
 					if !sgr.MatchString(st.Start) || !sgr.MatchString(st.Reset) {
@@ -99,7 +102,7 @@ func TestNew_cursorRowShowsInEveryPalette(t *testing.T) {
 	for palette, profile := range map[Palette]termenv.Profile{
 		Dark: termenv.ANSI256, Light: termenv.ANSI256, Sixteen: termenv.ANSI, None: termenv.ANSI,
 	} {
-		s := New(Choice{palette, profile, Unicode})
+		s := New(Choice{Palette: palette, Profile: profile, Glyphs: Unicode})
 		plain, selected, unfocused := styles(t, s.Tokens), styles(t, *s.Selected), styles(t, *s.Unfocused)
 		for _, name := range []string{"Text", "Muted", "ID", "Orphaned"} {
 			if plain[name] == selected[name] || plain[name] == unfocused[name] || selected[name] == unfocused[name] {
