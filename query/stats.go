@@ -116,7 +116,7 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 		if m.typed {
 			of.Prompts++
 		}
-		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.Counted || m.Priced {
+		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.Input+m.Output > 0 || m.Priced { // else the agent wrote it
 			of.Answers = append(of.Answers, Answer{m.Usage, m.id})
 		}
 	}

@@ -226,10 +226,14 @@ func (b Branch) isLeft() bool {
 // isLeft reports whether a moment is on a branch that was left.
 func (a *Account) isLeft(m *Moment) bool { return m.Branch != 0 && a.Branches[m.Branch-1].isLeft() }
 
-// addMoment adds a moment and some of its answers. left says that it is on a branch that was left.
-func (s *Sum) addMoment(m *Moment, left bool, answers iter.Seq[*Answer], prices query.Prices) {
+// addMoment adds a moment and the answers of it that were not met before. A moment is a copy where all of them were. left
+// says that it is on a branch that was left.
+func (s *Sum) addMoment(m *Moment, left bool, answers []*Answer, prices query.Prices) {
+	if len(m.Answers) > 0 && len(answers) == 0 {
+		return
+	}
 	is := query.Sum{Calls: m.Calls, Errors: m.Errors}
-	for a := range answers {
+	for _, a := range answers {
 		is.AddAnswer(a.Usage, prices)
 	}
 	s.AddSum(is)
@@ -274,20 +278,17 @@ func (a *Account) pathFirst() iter.Seq[*Moment] {
 	}
 }
 
-// newAnswers yields the answers that were not met, and notes them.
-func (m *Moment) newAnswers(met map[uint64]bool) iter.Seq[*Answer] {
-	return func(yield func(*Answer) bool) {
-		for i := range m.Answers {
-			a := &m.Answers[i]
-			if a.Key != 0 {
-				if met[a.Key] {
-					continue
-				}
-				met[a.Key] = true
+// newAnswers returns the answers that were not met, and notes them.
+func (m *Moment) newAnswers(met map[uint64]bool) (list []*Answer) {
+	for i := range m.Answers {
+		a := &m.Answers[i]
+		if a.Key != 0 {
+			if met[a.Key] {
+				continue
 			}
-			if !yield(a) {
-				return
-			}
+			met[a.Key] = true
 		}
+		list = append(list, a)
 	}
+	return list
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -150,32 +149,25 @@ func (w *biller) findTops() {
 
 // addMoment adds a moment of a session to the total and to its rows.
 func (w *biller) addMoment(i int, m *Moment) {
-	answers := slices.Collect(m.newAnswers(w.met))
+	answers := m.newAnswers(w.met)
+	if len(m.Answers) > 0 && len(answers) == 0 {
+		return // a copy
+	}
 	left := w.entries[i].isLeft(m)
-	w.Total.addMoment(m, left, slices.Values(answers), w.prices)
+	w.Total.addMoment(m, left, answers, w.prices)
 	if w.by != ByModel {
 		for _, row := range w.rowsOf(i, m) {
-			row.addMoment(m, left, slices.Values(answers), w.prices)
+			row.addMoment(m, left, answers, w.prices)
 		}
 		return
 	}
-	for len(answers) > 0 { // an answer has a model, a turn and a tool have none
-		name := answers[0].Model
-		is := func(a *Answer) bool { return a.Model == name }
-		share := Moment{Branch: m.Branch, Dropped: m.Dropped}
-		w.rowOf(partKey{text: name}, i, Row{Model: name}).addMoment(&share, left, filterAnswers(answers, is), w.prices)
-		answers = slices.DeleteFunc(answers, is)
+	shares := map[string][]*Answer{} // an answer has a model, a turn and a tool have none
+	for _, a := range answers {
+		shares[a.Model] = append(shares[a.Model], a)
 	}
-}
-
-// filterAnswers yields the answers for which is holds.
-func filterAnswers(answers []*Answer, is func(*Answer) bool) iter.Seq[*Answer] {
-	return func(yield func(*Answer) bool) {
-		for _, a := range answers {
-			if is(a) && !yield(a) {
-				return
-			}
-		}
+	for name, share := range shares {
+		part := Moment{Branch: m.Branch, Dropped: m.Dropped}
+		w.rowOf(partKey{text: name}, i, Row{Model: name}).addMoment(&part, left, share, w.prices)
 	}
 }
 
