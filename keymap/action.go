@@ -106,6 +106,8 @@ const (
 
 	Accept
 	Widen
+	Narrow
+	Regexp
 	Other
 	Yes
 	No
@@ -247,6 +249,8 @@ var actionTable = [actions]struct {
 	ShareRange:    {"share-range", "share from mark", changing, nil},
 
 	Widen:       {"widen", "search wider", comparing, nil},
+	Narrow:      {"narrow", "search narrower", comparing, nil},
+	Regexp:      {"regexp", "regexp", comparing, nil},
 	Accept:      {"accept", "accept", answering, nil},
 	Other:       {"other", "other answer", answering, nil},
 	Yes:         {"yes", "yes", answering, nil},
@@ -493,8 +497,13 @@ var bindings = []struct {
 
 	{Input, Accept, []string{"enter"}},
 	{Input, Widen, []string{"tab"}},
+	{Input, Narrow, []string{"shift+tab"}},
+	{Input, Regexp, []string{"ctrl+r"}},
+	{Input, Help, []string{"f1"}},
 	{Input, Back, []string{"esc"}},
 	{Input, MoveDown, []string{"down", "ctrl+n"}},
 	{Input, MoveUp, []string{"up", "ctrl+p"}},
+	{Input, PageDown, []string{"pgdown"}},
+	{Input, PageUp, []string{"pgup"}},
 	{Input, Quit, []string{"ctrl+c"}},
 }

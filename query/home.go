@@ -98,13 +98,18 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 	}
 }
 
-// selectSessions yields the sessions that a search selects. A session of unknown project or time is
-// selected where none is asked for.
+// Selects reports whether the search is of a session. A session of unknown project or time is selected where none is
+// asked for.
+func (s *HomeSearch) Selects(in *model.SessionInfo) bool {
+	return strings.Contains(strings.ToLower(in.Project), strings.ToLower(s.Project)) && !in.UpdatedAt.Before(s.Since) &&
+		(s.Agent == "" || IsAgent(in.Kind, s.Agent))
+}
+
+// selectSessions yields the sessions that a search selects.
 func (s *HomeSearch) selectSessions(sessions iter.Seq2[Source, error]) iter.Seq2[Source, error] {
-	part := strings.ToLower(s.Project)
 	return func(yield func(Source, error) bool) {
 		for in, err := range sessions {
-			if err == nil && (!strings.Contains(strings.ToLower(in.Project), part) || in.UpdatedAt.Before(s.Since) || s.Agent != "" && !IsAgent(in.Kind, s.Agent)) {
+			if err == nil && !s.Selects(&in.SessionInfo) {
 				continue
 			}
 			if !yield(in, err) {

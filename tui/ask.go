@@ -59,8 +59,6 @@ type question struct {
 	found func() tea.Cmd
 	// failed words the error that ended the answers early; nil to leave it.
 	failed func(error) error
-	// everywhere says that the answers are of all sessions of the store.
-	everywhere bool
 	// unseen says that the answers do not show by themselves; near, that the screen goes to
 	// the first of them that is behind the snapshot under the cursor.
 	unseen, near bool
@@ -139,28 +137,29 @@ func streamAnswers[T any](
 	return m.begin(kind, what, func(ctx context.Context, gen uint64, done *progress) fact {
 		r := &reply[T]{make(chan item[T], 256), after}
 		go r.gatherAnswers(ctx, ask(ctx, past.sessionOf(of), done))
-		var read func() fact
-		read = func() fact {
-			got := r.readAnswers()
-			return func() tea.Cmd {
-				switch {
-				case !m.awaits(kind, gen):
-					return nil
-				case got.last:
-					m.finish(kind, gen)
-					return took(got)
-				}
-				return tea.Batch(took(got), makeCommand(read))
-			}
-		}
 		return func() tea.Cmd {
 			m.takeBack(lent)
 			if !m.awaits(kind, gen) {
 				return nil
 			}
-			return makeCommand(read)
+			return makeCommand(func() fact { return readReply(m, kind, gen, r, took) })
 		}
 	})
+}
+
+// readReply reads the next part of a reply, for the work of a generation. took takes each part.
+func readReply[T any](m *Model, kind taskKind, gen uint64, r *reply[T], took func(part[T]) tea.Cmd) fact {
+	got := r.readAnswers()
+	return func() tea.Cmd {
+		switch {
+		case !m.awaits(kind, gen):
+			return nil
+		case got.last:
+			m.finish(kind, gen)
+			return took(got)
+		}
+		return tea.Batch(took(got), makeCommand(func() fact { return readReply(m, kind, gen, r, took) }))
+	}
 }
 
 // answersOf returns an answer for each result of a query.
@@ -311,14 +310,9 @@ func (m *Model) nextAnswer(n int) tea.Cmd {
 
 // goToAnswer goes to the snapshot of the answer under the cursor.
 func (m *Model) goToAnswer() tea.Cmd {
-	a, _ := m.answers.SelectedAnswer()
-	m.timeline.Select(a.Node)
-	var open tea.Cmd
-	if a.Session != "" {
-		open = m.goTo(a.Session, a.Ref)
-	}
+	m.timeline.Select(m.answers.Node())
 	m.sayAnswer()
-	return open
+	return nil
 }
 
 // sayAnswer says which answer the screen is at.

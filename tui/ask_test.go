@@ -215,53 +215,6 @@ func TestAsk_bisects(t *testing.T) {
 	shows(t, p, "#12.1 and #13 parted at #10")
 }
 
-// A search is widened to all snapshots of the session, to those of all sessions, and back;
-// each text is listed once, and an answer of another session opens that.
-func TestAsk_searchIsWidened(t *testing.T) {
-	t.Parallel()
-	p := trip(t, 120, 36)
-	widened := func(text string, times int) {
-		p.Key("/")
-		p.Type(text)
-		for range times {
-			p.Key("tab")
-		}
-		p.Key("enter")
-	}
-	p.Key("/")
-	shows(t, p, "search the timeline:")
-	for _, label := range []string{"search all snapshots:", "search all snapshots (regexp):", "search all sessions:", "search all sessions (regexp):", "search the timeline:"} {
-		p.Key("tab")
-		shows(t, p, label)
-	}
-	p.Key("esc")
-	widened("opera", 1)
-	shows(t, p, "Search opera", "◌ #6.1", "You have a box at the opera!")
-	p.Key("enter")
-	shows(t, p, "▌ │ ◌  6.1")
-	widened("b.x at", 2)
-	shows(t, p, "Search b.x at", "a box at the opera")
-	p.Key("esc")
-	widened("b[", 2)
-	shows(t, p, "is no regular expression")
-	widened("Hot Club", 3)
-	shows(t, p, "Search all sessions Hot Club", "trip-planner #6.2")
-	p.Key("esc")
-	widened("[a-z]+ing", 4)
-	shows(t, p, "Search all sessions [a-z]+ing")
-	p.Key("G")
-	p.Key("enter")
-	other := p.Screen()
-	p.Key("6")
-	shows(t, p, "Search all sessions [a-z]+ing")
-	keys(p, "g", "enter")
-	if p.Screen() == other {
-		t.Error("the first and the last answer are one")
-	}
-	keys(p, "5", "enter", "/")
-	shows(t, p, "search all snapshots:")
-}
-
 // The margin of the State tab says which snapshot last set each value, in which turn, and how
 // long before; it follows the cursor, and goes again.
 func TestAsk_blame(t *testing.T) {
@@ -308,24 +261,23 @@ func TestAsk_goesOnWhileTheSessionGrows(t *testing.T) {
 	defer shown.Close()
 	p := opened(t, shown, 120, 36)
 	typed(p, "w", ".messages | length")
-	p.Key("/")
-	p.Type("o")
-	keys(p, "tab", "enter")
+	p.Key("b")
+	shows(t, p, "History of /status")
 	before := p.Screen()
 	newWriter(t, other, sample.Trip).write(t, 3)
 	waitFor(t, p, "head #16")
 	p.WaitFor("more answers", func(screen string) bool {
-		return strings.Contains(screen, "texts") && !strings.Contains(before, status(screen))
+		return strings.Contains(screen, "changes") && !strings.Contains(before, status(screen))
 	})
 	restore(t, other, model.Ref{Session: sample.Trip, ID: idAt(t, other, 5)})
 	waitFor(t, p, "head #5")
-	p.WaitFor("answers off the path", func(screen string) bool { return strings.Contains(screen, "◌ #7.2") })
+	p.WaitFor("answers off the path", func(screen string) bool { return strings.Contains(screen, "◌ #13") })
 }
 
 // status returns what stands in the lower border of the right box.
 func status(screen string) string {
 	for line := range strings.Lines(screen) {
-		if at := strings.LastIndex(line, " texts ─┘"); at > 0 {
+		if at := strings.LastIndex(line, " changes ─┘"); at > 0 {
 			return line[max(at-20, 0):at]
 		}
 	}

@@ -52,8 +52,6 @@ func TestAsk_everyKind(t *testing.T) {
 				{"find", func() { typed(p, "F", "true") }, "becomes true"},
 				{"find, never", func() { typed(p, "F", "false") }, "none"},
 				{"find, an error", func() { typed(p, "F", `error("no such thing")`) }, "no such thing"},
-				{"grep", func() { p.Key("/"); p.Type(tc.said); keys(p, "tab", "enter") }, "Search " + tc.said},
-				{"grep all", func() { p.Key("/"); p.Type(tc.said); keys(p, "tab", "tab", "tab", "enter") }, "Search all sessions " + tc.said},
 				{"history", func() { keys(p, "2", "enter", "g", "j", "b") }, "History of /"},
 			} {
 				q.ask()
@@ -67,6 +65,12 @@ func TestAsk_everyKind(t *testing.T) {
 					t.Errorf("%s: %s", q.what, footer(p))
 				}
 			}
+			p.Key("/")
+			p.Type(tc.said)
+			lacks(t, p, "nothing like it")
+			keys(p, "down", "down", "enter")
+			shows(t, p, ": match 1 of")
+			keys(p, "esc", "esc")
 			keys(p, "2", "enter", "a")
 			if row := p.Screen(); !strings.Contains(row, "│▌#") && !strings.Contains(row, "│▌?") {
 				t.Errorf("the margin says nothing:\n%s", row)

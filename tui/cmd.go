@@ -52,9 +52,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	if m.current >= namedTabs {
 		m.showTab(0)
 	}
-	if m.landing = (model.Ref{}); !m.asked.everywhere {
-		m.asked = asked{}
-	}
+	m.landing, m.asked = model.Ref{}, asked{}
 	m.showTimeline(timeline.Prepare(model.NewTimeline(nil)))
 	m.focusOn(onTimeline)
 	read := m.readSession()
@@ -400,7 +398,7 @@ func (m *Model) showContent(tab int, s subject, content any, part bool, err erro
 		t.shows = subjectKey{} // not all of it yet
 		return m.prepareRest(tab, s, dragged)
 	}
-	return m.fetchNeighbours()
+	return tea.Batch(m.fetchNeighbours(), m.reachAim())
 }
 
 // fetchNeighbours reads the states one step back and one step forward, so that

@@ -76,9 +76,14 @@ type hint struct {
 // help.
 var (
 	sessionsHints = []hint{
-		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "filter"},
+		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "search"},
 		{[]keymap.Action{keymap.Group}, "group"}, {[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Sort}, "sort"},
 		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""},
+	}
+	searchHints = []hint{
+		{[]keymap.Action{keymap.Accept}, "open"}, {[]keymap.Action{keymap.Open}, ""},
+		{[]keymap.Action{keymap.MoveUp, keymap.MoveDown}, "move"}, {[]keymap.Action{keymap.Widen}, "scope"},
+		{[]keymap.Action{keymap.Regexp}, ""}, {[]keymap.Action{keymap.Search}, "type"}, {[]keymap.Action{keymap.Help}, ""},
 	}
 	nowhereHints  = []hint{{[]keymap.Action{keymap.Reload}, ""}, {[]keymap.Action{keymap.Help}, ""}}
 	timelineHints = []hint{
@@ -120,6 +125,8 @@ func (m *Model) footerHints() (hints []hint, out string) {
 	hints, out = timelineHints, "back"
 	faults := 0
 	switch {
+	case m.isSearching():
+		hints, out = searchHints, "close"
 	case m.place == nowhere:
 		hints, out = nowhereHints, "quit"
 	case m.place == atList:
@@ -136,13 +143,13 @@ func (m *Model) footerHints() (hints []hint, out string) {
 		} else if t.scope == keymap.Diff {
 			hints = diffHints
 		}
-	case m.only:
+	case m.only && m.search == nil:
 		out = "quit"
 	}
-	if m.place == atList && m.list.IsFiltered() {
-		out = "clear filter"
+	if m.isSearching() {
+		faults = 0
 	}
-	if m.place == inSession && m.current < namedTabs {
+	if m.place == inSession && !m.isSearching() && m.current < namedTabs {
 		faults = m.info.countFaults()
 	}
 	if faults > 0 && m.forks {

@@ -35,7 +35,6 @@ func openTrip(p *screentest.Program) {
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("trip")
 	p.Press(keymap.Input, keymap.Accept)
-	p.Press(keymap.Picker, keymap.Open)
 }
 
 // A person opens a session of Genkit, sees that its turns have steps, opens those

@@ -95,7 +95,6 @@ func TestHome_opensASessionAndComesBack(t *testing.T) {
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("NOTES")
 	p.Press(keymap.Input, keymap.Accept)
-	p.Press(keymap.Picker, keymap.Open)
 	shows(t, p, "memory › notes", "3 snapshots")
 	p.Press(keymap.Timeline, keymap.Parent, keymap.Restore)
 	agree(t, p)
@@ -103,13 +102,14 @@ func TestHome_opensASessionAndComesBack(t *testing.T) {
 		t.Errorf("the head is %s", got)
 	}
 	p.Press(keymap.Timeline, keymap.Back)
-	shows(t, p, "1 of 3 sessions with NOTES", "q clear filter")
+	shows(t, p, "NOTES", "q close")
+	p.Press(keymap.Picker, keymap.Back)
+	selects(t, p, "notes")
 	p.Press(keymap.Picker, keymap.Undo) // of the store of the row
 	agree(t, p)
 	if got := head(t, h.notes, "notes"); got != "#2" {
 		t.Errorf("after the undo the head is %s", got)
 	}
-	p.Press(keymap.Picker, keymap.Back)
 	p.Press(keymap.Picker, keymap.Bottom, keymap.Undo)
 	shows(t, p, "nothing to undo")
 	p.Send(screentest.Key(t, "q"))
@@ -149,7 +149,6 @@ func TestHome_follows(t *testing.T) {
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("brand")
 	p.Press(keymap.Input, keymap.Accept)
-	p.Press(keymap.Picker, keymap.Open)
 	shows(t, p, "memory › brand new", "following")
 	newWriter(t, h.demo, "brand new").write(t, 1)
 	waitFor(t, p, "3 snapshots")

@@ -138,9 +138,6 @@ func (m *Model) sessionsListed(l *lister, ended bool) tea.Cmd {
 		m.only = true
 		return tea.Batch(m.watchPlace(), m.openSession(l.rows[0].ID))
 	}
-	if m.made != "" {
-		m.list.Filter("") // it may not let through what was made
-	}
 	if at := cmp.Or(m.made, m.session); at != "" {
 		m.list.Select(m.rowName(at))
 	}
@@ -181,7 +178,7 @@ func (m *Model) showWithout(o Options, err error) tea.Cmd {
 		return tea.Quit
 	}
 	m.o.Session, m.o.Watches, m.o.Tour, m.tour = o.Session, o.Watches, o.Tour, o.Tour
-	m.input, m.home = nil, home.FromStore(o.Store)
+	m.input, m.search, m.home = nil, nil, home.FromStore(o.Store)
 	m.beAlone(o.Store)
 	return m.enterStore()
 }
@@ -258,7 +255,7 @@ func (m *Model) pointAtRow() {
 func (m *Model) doInList(a keymap.Action) tea.Cmd {
 	switch a {
 	case keymap.Back:
-		if m.cancelSlow() || m.place == atList && m.clearFilter() {
+		if m.cancelSlow() {
 			return nil
 		}
 		return m.quit()
@@ -268,7 +265,9 @@ func (m *Model) doInList(a keymap.Action) tea.Cmd {
 		m.home.Forget()
 		return tea.Batch(m.watchPlace(), m.listSessions())
 	case keymap.Search:
-		m.filterList()
+		if m.place == atList {
+			return m.openSearch()
+		}
 	case keymap.Repair:
 		return m.repairSelected()
 	case keymap.Restore:
@@ -293,13 +292,7 @@ func (m *Model) openRow() tea.Cmd {
 		m.fail(row.Err)
 		return nil
 	}
-	if s := row.Store.Opened(); !m.alone && (m.source == nil || m.source.store != s) {
-		m.adoptStore(s)
-	}
-	if !m.alone {
-		m.forgetWatch()
-	}
-	return tea.Batch(m.openSession(row.ID), m.watchPlace(), m.readWatches())
+	return m.openIn(row.Store, row.ID)
 }
 
 // listedHead returns the head of the session under the cursor of the list, where a fork is
@@ -321,14 +314,19 @@ func (m *Model) repairSelected() tea.Cmd {
 	return m.planChange(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: row.ID}})
 }
 
-// backToList goes from a session to the list.
-func (m *Model) backToList() tea.Cmd {
+// leaveSession stops all that goes on in a session.
+func (m *Model) leaveSession() {
 	for kind := range taskKinds {
-		if kind != applying {
+		if kind != applying && kind != searching {
 			m.stop(kind)
 		}
 	}
 	m.forgetLabels()
+}
+
+// backToList goes from a session to the list.
+func (m *Model) backToList() tea.Cmd {
+	m.leaveSession()
 	m.place = atList
 	if !m.alone {
 		m.forgetWatch()

@@ -111,6 +111,8 @@ type Model struct {
 	written  bool       // since the session was read
 	made     string     // the session that was started last, until the list shows it
 	input    *input
+	search   *search // nil for none
+	aim      aim
 	query    string   // that n and N look for
 	expr     string   // the last one that was asked for
 	searched searched // where the matches are that there are
@@ -181,10 +183,6 @@ type input struct {
 	// typed is called when the text has changed, done when it is accepted, and
 	// gone when it is given up. They may be nil.
 	typed, done, gone func(text string) tea.Cmd
-	// widen is called for the key that has a search look further; it may be nil. reach is
-	// how far it looks, in reaches.
-	widen func()
-	reach int
 }
 
 // New makes the root model. It returns an error if the options are wrong.
@@ -260,8 +258,10 @@ func (m *Model) keyScope() keymap.Scope {
 	switch {
 	case m.dialog != nil:
 		return m.dialog.Scope()
-	case m.input != nil:
+	case m.input != nil, m.isSearching() && m.search.typing:
 		return keymap.Input
+	case m.isSearching():
+		return keymap.Picker
 	case m.place != inSession:
 		return keymap.Picker
 	case m.focus == onTab:
@@ -299,7 +299,12 @@ func (m *Model) resize(w, h int) {
 	if m.trouble != nil {
 		m.trouble.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
 	}
-	m.list.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
+	in := l.list.insideBorder()
+	if m.isSearching() {
+		in.h -= searchRows
+		m.search.results.Resize(in.w, in.h)
+	}
+	m.list.Resize(in.w, in.h)
 	m.timeline.Resize(l.timeline.insideBorder().w, l.timeline.insideBorder().h)
 	for _, t := range m.tabs {
 		m.resizeTab(t)

@@ -38,7 +38,7 @@ func TestModel_runesOfOneReadAreAllKeys(t *testing.T) {
 	p.Type("kkJ{{{{j")
 	shows(t, p, "▌ │ ◌  6")
 	p.Type("g/opera")
-	shows(t, p, "search the timeline: opera")
+	shows(t, p, "› opera", "find it in the timeline")
 }
 
 func TestModel_pastedTextIsNoKeys(t *testing.T) {
@@ -55,7 +55,7 @@ func TestModel_pastedTextIsNoKeys(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.Search)
 	p.Send(paste)
 	p.Idle()
-	shows(t, p, "search the timeline: grqq")
+	shows(t, p, "› grqq")
 }
 
 func TestModel_travelsWhereverTheKeysAre(t *testing.T) {

@@ -49,6 +49,8 @@ func (m *Model) scrollAt(x, y, n int) tea.Cmd {
 	switch {
 	case m.dialog != nil:
 		m.dialog.Wheel(n)
+	case m.isSearching() && m.search.typed != "":
+		m.search.results.Wheel(n)
 	case m.place == atList:
 		m.list.Wheel(n)
 	case m.place == nowhere:
@@ -68,6 +70,8 @@ func (m *Model) clickAt(x, y int) tea.Cmd {
 	m.dirty = true
 	switch {
 	case m.dialog != nil || m.input != nil || m.place == nowhere:
+	case m.isSearching():
+		return m.clickInSearch(x, y)
 	case m.place == atList:
 		in, list := l.list.insideBorder(), m.list
 		before := list.Name()

@@ -32,7 +32,7 @@ func TestSaveACopy(t *testing.T) {
 		p := start(t, open(t), 100, 30)
 		p.Press(keymap.Picker, keymap.Search)
 		p.Type("13a0feae")
-		p.Press(keymap.Input, keymap.Accept)
+		p.Press(keymap.Input, keymap.Back) // to its row
 		shows(t, p, "! 1", "r save a copy")
 		p.Press(keymap.Picker, keymap.Restore)
 		shows(t, p, "fork "+doomed+" from #6", "the fork is a copy that stays")

@@ -7,66 +7,14 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"hindcast/keymap"
-	"hindcast/tui/field"
 	"hindcast/tui/timeline"
 )
-
-// filterList asks for a text and filters the list while the person types.
-func (m *Model) filterList() {
-	list := m.list
-	apply := func(text string) tea.Cmd {
-		list.Filter(text)
-		return nil
-	}
-	m.input = &input{
-		Field: field.New(m.styles, ""),
-		label: "filter: ",
-		typed: apply,
-		gone:  func(string) tea.Cmd { return apply("") },
-	}
-	list.Filter("")
-}
-
-// clearFilter shows all rows of the list again; it reports whether some were filtered out.
-func (m *Model) clearFilter() bool {
-	list := m.list
-	if !list.IsFiltered() {
-		return false
-	}
-	list.Filter("")
-	return true
-}
-
-// askSearch asks for a text to look for where the keys are: in the timeline, or
-// in the tab.
-func (m *Model) askSearch() {
-	m.input = &input{Field: field.New(m.styles, ""), label: "search the timeline: ", done: m.findText, widen: m.widenSearch}
-	if m.focus != onTab {
-		return
-	}
-	t := m.tabs[m.current]
-	if t.find == nil {
-		m.widenSearch() // there is nothing to search here
-		return
-	}
-	m.input.label = "search " + t.pane.Title() + ": "
-}
 
 // editField carries out an action in the field of the last line.
 func (m *Model) editField(a keymap.Action) tea.Cmd {
 	in := m.input
 	then := in.gone
 	switch a {
-	case keymap.MoveDown, keymap.MoveUp:
-		if m.place == atList {
-			m.list.Do(a)
-		}
-		return nil
-	case keymap.Widen:
-		if in.widen != nil {
-			in.widen()
-		}
-		return nil
 	case keymap.Accept:
 		then = in.done
 	case keymap.Back:

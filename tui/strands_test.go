@@ -87,7 +87,6 @@ func openBasic(p *screentest.Program) {
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("basic")
 	p.Press(keymap.Input, keymap.Accept)
-	p.Press(keymap.Picker, keymap.Open)
 	for range 6 {
 		p.Press(keymap.Timeline, keymap.MoveUp)
 	}

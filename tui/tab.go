@@ -96,6 +96,9 @@ type tab struct {
 	show func(matches any)
 	step func(n int) (at, of int)
 
+	// showMessage moves the cursor to a message; nil in a tab without messages.
+	showMessage func(m int)
+
 	// note, where it is not nil, returns the line below a content, with at most as many names as most; "" for
 	// no line.
 	note func(content any, most int) string

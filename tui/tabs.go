@@ -124,7 +124,9 @@ func (f *source) prepareState(ctx context.Context, s subject) (*statetab.Content
 
 func (f *source) messagesTab(styles *theme.Styles) *tab {
 	p := messagestab.New(styles)
-	return makeSearchable(newTab(keymap.Messages, p, f.prepareMessages), p, messagestab.Find)
+	t := makeSearchable(newTab(keymap.Messages, p, f.prepareMessages), p, messagestab.Find)
+	t.showMessage = p.ShowMessage
+	return t
 }
 
 func (f *source) prepareMessages(ctx context.Context, s subject) (*messagestab.Content, error) {

@@ -94,13 +94,15 @@ func TestTabs_searchInsideTheState(t *testing.T) {
 	}
 }
 
-// A tab without texts to search has the search look wider at once.
+// A tab without texts to search is not searched: the session is.
 func TestTabs_nothingToSearch(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 30)
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Open)
 	p.Press(keymap.Info, keymap.Search)
-	shows(t, p, "search all snapshots:")
+	p.Type("trip")
+	shows(t, p, "[this session]")
+	lacks(t, p, "find it in")
 }
 
 func TestTabs_copyTheValueUnderTheCursor(t *testing.T) {

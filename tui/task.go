@@ -17,6 +17,7 @@ const (
 	preparing                 // what a tab shows
 	fetching                  // states that may be wanted next
 	finding                   // a search
+	searching                 // what was said in sessions
 	asking                    // a question about time
 	blaming                   // which snapshot set each value
 	comparing                 // two lines

@@ -33,6 +33,7 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		cmd = tea.Batch(cmd, more)
 	}
 	m.pointAtRow()
+	m.refreshTitles()
 	if m.place == inSession && m.timeline.Following() {
 		m.news.seen = m.timeline.Timeline().Len()
 	}
@@ -107,7 +108,7 @@ func (m *Model) actionOf(key string) (keymap.Action, bool) {
 
 // sayElsewhere names the tab in which a key does something that means nothing here.
 func (m *Model) sayElsewhere(key string) {
-	if m.dialog != nil || m.input != nil || m.place != inSession {
+	if m.dialog != nil || m.input != nil || m.isSearching() || m.place != inSession {
 		return
 	}
 	for i, t := range m.tabs[:namedTabs] {
@@ -128,6 +129,8 @@ func (m *Model) takeText(k tea.KeyMsg) tea.Cmd {
 		m.dialog.Type(k)
 		m.dirty = true
 		return nil
+	case m.isSearching() && m.search.typing:
+		return m.typeInSearch(k)
 	case m.input == nil:
 		return nil
 	}
@@ -160,6 +163,8 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 		return m.answerDialog(a)
 	case m.input != nil:
 		return m.editField(a)
+	case m.isSearching():
+		return m.doInSearch(a)
 	}
 	if a != keymap.Details {
 		m.message = message{}
@@ -258,7 +263,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.GoLabel:
 		m.listLabels()
 	case keymap.Search:
-		m.askSearch()
+		return m.openSearch()
 	case keymap.SearchNext:
 		return m.searchOn(1)
 	case keymap.SearchPrev:
@@ -311,6 +316,8 @@ func (m *Model) goBack() tea.Cmd {
 		m.shares.zoomed = false
 		m.resize(m.layout.w, m.layout.h)
 		return nil
+	case m.search != nil:
+		return m.backToSearch()
 	case m.focus == onTab:
 		m.focusOn(onTimeline)
 		return nil

@@ -54,7 +54,7 @@ func (m *Model) appendFrame(dst []byte) []byte {
 			dst = m.appendHeader(dst)
 		case y == l.h-1:
 			dst = m.appendFooter(dst)
-		case m.place == inSession && l.scrubber.holdsCell(0, y):
+		case m.place == inSession && !m.isSearching() && l.scrubber.holdsCell(0, y):
 			dst = m.appendScrubber(dst)
 		case m.tour != nil && y >= l.h-1-tourRows:
 			dst = m.appendTour(dst, y-(l.h-1-tourRows))
@@ -75,10 +75,12 @@ func (m *Model) appendFrame(dst []byte) []byte {
 
 // bodyBoxes returns the boxes between the header and the footer, from left to right.
 func (m *Model) bodyBoxes() []box {
-	switch m.place {
-	case atList:
+	switch {
+	case m.isSearching():
+		return []box{m.searchBox()}
+	case m.place == atList:
 		return []box{m.listBox()}
-	case nowhere:
+	case m.place == nowhere:
 		return []box{{rect: m.layout.list, edge: m.styles.Focus, pane: m.trouble, title: m.titleOf("Store")}}
 	}
 	return []box{m.timelineBox(), m.tabBox()}

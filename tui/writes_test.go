@@ -490,7 +490,7 @@ func TestWrites_repair(t *testing.T) {
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Picker, keymap.Search)
 			p.Type(w.session)
-			p.Press(keymap.Input, keymap.Accept)
+			p.Press(keymap.Input, keymap.Back) // to its row
 			shows(t, p, "R repair")
 			p.Press(keymap.Picker, keymap.Repair)
 			shows(t, p, "repair "+w.session)

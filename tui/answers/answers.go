@@ -18,11 +18,8 @@ import (
 
 // Answer is one row: a snapshot, and what is to be said of it.
 type Answer struct {
-	// Node is the snapshot in the timeline that shows; NoNode for one of another session.
+	// Node is the snapshot in the timeline that shows.
 	Node model.Node
-	// Session, Name and Ref call a snapshot of any session of the store; they are zero else.
-	Session, Name string
-	Ref           model.Ref
 	// Kind has a sign and a colour.
 	Kind Kind
 	// Text is the text of the answer, in one line. It is untrusted.
@@ -81,7 +78,7 @@ func (p *Pane) Begin(title, noun string, t *model.Timeline) {
 func (p *Pane) Add(rows []Answer, of *model.Timeline) {
 	p.rows = append(p.rows, p.translateNodes(rows, of)...)
 	for i := range rows {
-		p.names = min(max(p.names, cell.Width(p.nameOf(&rows[i]))), mostName)
+		p.names = min(max(p.names, cell.Width(p.t.Name(rows[i].Node))), mostName)
 		p.spark = p.spark || rows[i].Numeric
 	}
 	p.Resize(p.w, p.h)
@@ -102,18 +99,16 @@ func (p *Pane) translateNodes(rows []Answer, of *model.Timeline) []Answer {
 	kept := make([]Answer, 0, len(rows))
 	var at map[model.Ref]model.Node
 	for _, a := range rows {
-		if a.Node != model.NoNode {
-			ref := of.Header(a.Node).Ref()
-			if same := int(a.Node) < p.t.Len() && p.t.Header(a.Node).Ref() == ref; !same {
-				if at == nil {
-					at = nodesOf(p.t)
-				}
-				node, there := at[ref]
-				if !there {
-					continue
-				}
-				a.Node = node
+		ref := of.Header(a.Node).Ref()
+		if same := int(a.Node) < p.t.Len() && p.t.Header(a.Node).Ref() == ref; !same {
+			if at == nil {
+				at = nodesOf(p.t)
 			}
+			node, there := at[ref]
+			if !there {
+				continue
+			}
+			a.Node = node
 		}
 		kept = append(kept, a)
 	}
@@ -148,8 +143,7 @@ func (p *Pane) SelectedAnswer() (Answer, bool) {
 	return p.rows[p.window.Cursor], true
 }
 
-// Node returns the snapshot of the answer under the cursor, or NoNode, and for one of
-// another session.
+// Node returns the snapshot of the answer under the cursor, or NoNode.
 func (p *Pane) Node() model.Node {
 	if a, ok := p.SelectedAnswer(); ok {
 		return a.Node
@@ -220,17 +214,6 @@ func (p *Pane) Thumb() (from, to int) { return p.window.Thumb() }
 // mostName is the most cells that the name of a snapshot takes.
 const mostName = 24
 
-// nameOf returns the name of a snapshot.
-func (p *Pane) nameOf(a *Answer) string {
-	switch {
-	case a.Session != "":
-		return a.Session + " " + a.Name
-	case a.Node == model.NoNode:
-		return a.Name
-	}
-	return p.t.Name(a.Node)
-}
-
 // AppendRow appends row y: exactly as many cells as the pane is wide.
 func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
@@ -260,23 +243,21 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		r.Fill(tokens.Text, 1)
 	}
 	name, side := tokens.Text, tokens.Time
-	if a.Node != model.NoNode {
-		shape, st := g.Active, tokens.Active
-		switch {
-		case a.Node == p.t.Head():
-			shape, st = g.Head, tokens.Head
-		case !p.t.OnPath(a.Node):
-			shape, st = g.Orphaned, tokens.Orphaned
-			name, side = st, st
-		case p.t.IsStep(a.Node):
-			shape = g.Dot
-		}
-		r.Put(st, shape)
-		r.Fill(tokens.Text, 1)
+	shape, st := g.Active, tokens.Active
+	switch {
+	case a.Node == p.t.Head():
+		shape, st = g.Head, tokens.Head
+	case !p.t.OnPath(a.Node):
+		shape, st = g.Orphaned, tokens.Orphaned
+		name, side = st, st
+	case p.t.IsStep(a.Node):
+		shape = g.Dot
 	}
-	r.Column(name, p.nameOf(a), min(p.names, max(p.w/3, 4)))
+	r.Put(st, shape)
 	r.Fill(tokens.Text, 1)
-	if a.Node != model.NoNode && p.w >= roomy {
+	r.Column(name, p.t.Name(a.Node), min(p.names, max(p.w/3, 4)))
+	r.Fill(tokens.Text, 1)
+	if p.w >= roomy {
 		h := p.t.Header(a.Node)
 		turn := g.Ellipsis
 		if h.TurnIndex != model.TurnUnknown {

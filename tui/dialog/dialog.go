@@ -29,8 +29,13 @@ type Text struct{ box }
 
 // NewText makes a dialog that shows text, which is untrusted.
 func NewText(styles *theme.Styles, keys *keymap.Map, heading, text string) *Text {
+	return NewSheet(styles, keys, heading, []sheet.Paragraph{{Text: text}})
+}
+
+// NewSheet makes a dialog of paragraphs with a heading.
+func NewSheet(styles *theme.Styles, keys *keymap.Map, heading string, text []sheet.Paragraph) *Text {
 	d := &Text{box{styles: styles, title: heading, text: sheet.New(styles)}}
-	d.text.Set([]sheet.Paragraph{{Text: text}})
+	d.text.Set(text)
 	d.foot = keyHelp(keys, keymap.Overlay, keymap.Back, "close")
 	return d
 }

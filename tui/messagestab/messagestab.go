@@ -143,6 +143,18 @@ func (p *Pane) jumpMessages(n int) {
 	p.window.Place(p, row{unit: p.c.starts[i]}, p.window.Height()/4)
 }
 
+// ShowMessage moves the cursor to message m, or to the call whose result it is.
+func (p *Pane) ShowMessage(m int) {
+	if p.c == nil || m < 0 || m >= p.c.conv.Len() || len(p.c.shown) == 0 {
+		return
+	}
+	if p.c.isResultsOnly(m) {
+		m = p.c.conv.MessageOf(int(p.c.conv.Blocks(m)[0].Pair))
+	}
+	i, _ := slices.BinarySearch(p.c.shown, int32(m))
+	p.window.Place(p, row{unit: p.c.starts[min(i, len(p.c.shown)-1)]}, p.window.Height()/4)
+}
+
 // Click moves the cursor to row y; on the sign of a fold it folds.
 func (p *Pane) Click(x, y int) {
 	if p.window.Click(y) && (x == indent || x == indent+1) {

@@ -1,0 +1,367 @@
+package tui_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/query"
+	"hindcast/store/home"
+	"hindcast/store/kinds"
+	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/machine"
+	"hindcast/store/storetest/skip"
+	"hindcast/tui"
+	"hindcast/tui/screentest"
+	"hindcast/tui/theme"
+)
+
+// machineOptions returns the options for the home of a machine with a store of every kind.
+func machineOptions(t *testing.T) tui.Options {
+	t.Helper()
+	dir := t.TempDir()
+	m := machine.Machine{Home: filepath.Join(dir, "me"), Work: filepath.Join(dir, "me", "work")}
+	if err := machine.Lay(filepath.Join("..", "testdata"), m); err != nil {
+		t.Fatal(err)
+	}
+	h := home.New(kinds.All(nil, ""), home.Places{Around: m.Surroundings(), Below: []string{m.Work}})
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o := options(nil)
+	o.Home = h
+	return o
+}
+
+// startMachine runs the screen on that machine.
+func startMachine(t *testing.T, w, h int) *screentest.Program {
+	t.Helper()
+	p := start(t, machineOptions(t), w, h)
+	waitFor(t, p, "88 in 20 stores")
+	p.Idle()
+	return p
+}
+
+// lineOf returns the line of the screen with a text, -1 for none.
+func lineOf(screen, text string) int {
+	for y, line := range strings.Split(screen, "\n") {
+		if strings.Contains(line, text) {
+			return y
+		}
+	}
+	return -1
+}
+
+// One key and words search everywhere: titles show first, and below them what was said in sessions of several tools,
+// newest first. Enter opens a hit with its word marked in Messages, Esc comes back to the hit, and again to the row of
+// its session.
+func TestSearch_everywhere(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	p := startMachine(t, 100, 30)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("reply to: second")
+	shows(t, p, "[all sessions]", "◆ assistant", "hits in", "88 sessions searched")
+	lacks(t, p, "titles")
+	if pi, aider := lineOf(p.Screen(), "openhands"), lineOf(p.Screen(), "aider"); pi < 0 || aider < pi {
+		t.Errorf("the newest is not first:\n%s", p.Screen())
+	}
+	p.Press(keymap.Input, keymap.MoveDown, keymap.MoveDown, keymap.MoveDown)
+	selects(t, p, "reply to: second question")
+	before := p.Screen()
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, "conversations › ", "[Messages]", `"reply to: second": match 1 of 1`)
+	p.Press(keymap.Messages, keymap.Back)
+	if lines := strings.SplitN(p.Screen(), "\n", 30); strings.Join(lines[:29], "\n") != strings.Join(strings.SplitN(before, "\n", 30)[:29], "\n") {
+		t.Errorf("Esc leads to\n%s\nnot to\n%s", p.Screen(), before)
+	}
+	p.Press(keymap.Picker, keymap.Back)
+	selects(t, p, "openhands")
+	shows(t, p, "Sessions", "88 in 20 stores")
+}
+
+func TestSearch_asDrawn(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		p := start(t, newHouse(t).Options, w, h)
+		p.Press(keymap.Picker, keymap.Search)
+		p.Type("lyon")
+		p.Press(keymap.Input, keymap.MoveDown, keymap.MoveDown, keymap.MoveDown)
+		p.Golden()
+		shows(t, p, "titles", "said", "trip-planner", "packing-list", "hits in 2 sessions")
+	})
+}
+
+// Without colours the words of the field and the match still stand out by their place, and all signs are ASCII.
+func TestSearch_ascii(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	o := newHouse(t).Options
+	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
+	p := start(t, o, 60, 18)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("opera since:2020-01-01")
+	shows(t, p, "[since 2020-01-01]", "[all sessions]", "opera")
+	for _, r := range p.Screen() {
+		if r > 126 {
+			t.Fatalf("%q is not ASCII:\n%s", r, p.Screen())
+		}
+	}
+}
+
+// Words narrow titles and hits, and show as chips. A mistake in a word is told where the chips stand.
+func TestSearch_words(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	p := startMachine(t, 100, 40)
+	for _, c := range []struct {
+		typed string
+		shows []string
+		lacks []string
+	}{
+		{"question project:demo1 tool:codex", []string{"[project demo1] [tool codex]", "titles", "◇ user", "6 sessions searched"}, []string{"claude", "gemini"}},
+		{"question role:user tool:gemini", []string{"[role user]", "◇ user"}, []string{"◆ assistant", "titles"}},
+		{"project:pi-mono", []string{"[project pi-mono]", "titles", "alright"}, []string{"said"}},
+		{"failed tool:codex", []string{"[failed]", "□ tool exec_com"}, []string{"◇ user", "titles"}},
+		{"question left", []string{"[left]", "◌ ◇ user"}, []string{"    ◇ user", "titles"}},
+		{"question since:2100-01-01", []string{"[since 2100-01-01]", "nothing like it was said in 0 sessions"}, []string{"titles"}},
+		{"question since:soon", []string{`since:soon: "soon" is no time`, "◇ user"}, nil},
+		{`"project:x"`, []string{"project: tool: since: role: failed left"}, []string{"[project"}},
+	} {
+		p.Press(keymap.Picker, keymap.Search)
+		p.Type(c.typed)
+		shows(t, p, c.shows...)
+		lacks(t, p, c.lacks...)
+		p.Press(keymap.Input, keymap.Back)
+	}
+}
+
+// Tab goes to the next scope, and shift+tab back; ^r takes the text as a regular expression.
+func TestSearch_scopesAndRegexp(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	p := start(t, newHouse(t).Options, 100, 30)
+	p.Press(keymap.Picker, keymap.Bottom, keymap.Search)
+	p.Type("snapshot")
+	shows(t, p, "[all sessions]", "notes", "3 sessions searched")
+	p.Press(keymap.Input, keymap.Widen)
+	shows(t, p, "[strands sessions]", "nothing like it was said in 2 sessions")
+	p.Press(keymap.Input, keymap.Narrow)
+	shows(t, p, "[all sessions]", "3 hits in 1 session")
+	p.Key("ctrl+u")
+	p.Type("snapshot [02]")
+	shows(t, p, "nothing like it")
+	p.Press(keymap.Input, keymap.Regexp)
+	shows(t, p, "[all sessions] [regexp]", "snapshot 0", "snapshot 2", "2 hits in 1 session")
+	lacks(t, p, "snapshot 1")
+	p.Type("(")
+	shows(t, p, "is no regular expression")
+	p.Press(keymap.Input, keymap.Regexp)
+	shows(t, p, "nothing like it")
+}
+
+// In a session the field begins with the session, and Enter finds the text in the pane that has the keys. A hit shows
+// its word marked in Messages, of another session too; Esc leads back to the hits, and then to where the person was.
+func TestSearch_inASession(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	h := newHouse(t)
+	p := start(t, h.Options, 120, 30)
+	p.Press(keymap.Picker, keymap.Top, keymap.MoveDown, keymap.MoveDown, keymap.Open)
+	shows(t, p, "memory › trip-planner")
+	p.Press(keymap.Timeline, keymap.PrevBranch)
+	before := p.Screen()
+	p.Press(keymap.Timeline, keymap.Search)
+	p.Type("box at the opera")
+	shows(t, p, "[this session]", "find it in the timeline", "◌ ◆ ", "1 hit in 1 session")
+	p.Press(keymap.Input, keymap.MoveDown, keymap.MoveDown, keymap.Accept)
+	shows(t, p, "[Messages]", `"box at the opera": match 1 of 1`, "▌ │ ◌  7.1")
+	p.Press(keymap.Messages, keymap.Back)
+	shows(t, p, "› box at the opera")
+	p.Press(keymap.Picker, keymap.Search)
+	p.Key("ctrl+u")
+	p.Press(keymap.Input, keymap.Widen)
+	p.Type("pack for")
+	shows(t, p, "[all sessions]", "packing-list")
+	lacks(t, p, "find it in")
+	p.Press(keymap.Input, keymap.MoveDown, keymap.MoveDown, keymap.Accept)
+	shows(t, p, "memory › packing-list", "[Messages]", `"pack for": match 1 of`)
+	p.Press(keymap.Messages, keymap.Back)
+	shows(t, p, "› pack for", "packing-list")
+	p.Press(keymap.Picker, keymap.Back)
+	if p.Screen() != before {
+		t.Errorf("Esc leads to\n%s\nnot to\n%s", p.Screen(), before)
+	}
+	p.Press(keymap.Timeline, keymap.Back)
+	selects(t, p, "trip-planner")
+}
+
+// A text that was typed over is searched no longer, and what it found is not shown.
+func TestSearch_isCancelled(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	s := &scripted{Store: demoStore(t)}
+	began, ended := make(chan string, 8), make(chan error, 8)
+	s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+		return func(yield func(model.Header, error) bool) {
+			began <- session
+			<-ctx.Done()
+			ended <- ctx.Err()
+			yield(model.Header{}, ctx.Err())
+		}
+	}
+	p := start(t, options(s), 100, 30)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Send(screentest.Key(t, "l"))
+	<-began
+	waitFor(t, p, "searching 0 of 2 sessions")
+	p.Send(screentest.Key(t, "y"))
+	<-ended
+	<-began
+	s.headers = nil
+	p.Send(screentest.Key(t, "z"))
+	<-ended
+	waitFor(t, p, "nothing like it was said in 2 sessions")
+	p.Press(keymap.Input, keymap.Back)
+	shows(t, p, "2 sessions", "trip-planner")
+}
+
+// Of a session only the first hits show where others are searched too, with the number of the others; the line of these
+// searches the session alone.
+func TestSearch_isBounded(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	h := newHouse(t)
+	newWriter(t, h.notes, "notes").write(t, 47)
+	p := start(t, h.Options, 100, 50)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("snapshot")
+	shows(t, p, "snapshot 19", "30 more hits in this session", "50 hits in 1 session")
+	lacks(t, p, "snapshot 20")
+	for range 21 {
+		p.Press(keymap.Input, keymap.MoveDown)
+	}
+	selects(t, p, "30 more hits")
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, "[one session]", "50 hits in 1 session", "snapshot 20")
+	lacks(t, p, "more hits")
+}
+
+// What a store has is shown escaped, in hits, titles and the field.
+func TestSearch_showsWhatIsUntrusted(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	s := fake.New()
+	const hostile = "evil\x1b[2J\u202e\x07word"
+	state, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"role": "user\x1b[1m", "content": []any{map[string]any{"text": hostile + " to find"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(state), SessionID: "s\x1b[3mword", CreatedAt: now, State: state}); err != nil {
+		t.Fatal(err)
+	}
+	newWriter(t, s, "other").write(t, 1)
+	p := start(t, options(s), 100, 30)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("word"), Paste: true})
+	p.Idle()
+	shows(t, p, "evil^[[2J<U+202E>", "s^[[3mword")
+	p.Press(keymap.Input, keymap.MoveDown, keymap.MoveDown, keymap.Accept)
+	shows(t, p, `"word": match 1 of`)
+	if seq := foreign(string(p.Raw())); seq != "" {
+		t.Errorf("%q reached the terminal", seq)
+	}
+}
+
+// The keys besides the words: one searches everywhere, and two open what today's session of a project said.
+func TestSearch_takesFewKeys(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	p := startMachine(t, 100, 30)
+	taken := keys(p, "/")
+	p.Type("reply to: second")
+	shows(t, p, "said", "hits in")
+	if taken > 1 {
+		t.Errorf("%d keys search everywhere", taken)
+	}
+	p.Press(keymap.Input, keymap.Back)
+	taken = keys(p, "/")
+	p.Type("reply to: second project:demo since:2020-01-01 role:assistant")
+	taken += keys(p, "down", "enter")
+	shows(t, p, "[Messages]", `"reply to: second": match 1 of`)
+	if taken > 4 {
+		t.Errorf("%d keys open what a session of a project said", taken)
+	}
+}
+
+// ? in the empty field, and F1 at any time, explain every word that can be typed.
+func TestSearch_explainsItsWords(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		p := start(t, newHouse(t).Options, w, h)
+		p.Press(keymap.Picker, keymap.Search)
+		for _, key := range []string{"?", "f1"} {
+			p.Key(key)
+			var seen strings.Builder
+			for range 4 {
+				seen.WriteString(p.Screen())
+				p.Press(keymap.Overlay, keymap.HalfDown)
+			}
+			for _, word := range append(query.WordNames(), "regular expression", "scope") {
+				if !strings.Contains(seen.String(), word) {
+					t.Errorf("%s does not explain %q:\n%s", key, word, seen.String())
+				}
+			}
+			p.Press(keymap.Overlay, keymap.Back)
+			p.Type("what?")
+			shows(t, p, "› what?")
+		}
+	})
+}
+
+// The second click on a hit opens it.
+func TestSearch_mouse(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	p := start(t, newHouse(t).Options, 100, 30)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("box at the opera")
+	y := lineOf(p.Screen(), "◌ ◆ ")
+	p.Send(click(20, y))
+	p.Idle()
+	selects(t, p, "box at the opera")
+	p.Send(click(20, y))
+	p.Idle()
+	shows(t, p, "memory › trip-planner", "[Messages]", `"box at the opera": match 1 of 1`)
+}
+
+// A title opens its session at the head. Where many match, some show, and the others on Enter.
+func TestSearch_titles(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	p := startMachine(t, 100, 30)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("first question")
+	shows(t, p, "more with that title", "said")
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, "[Diff]", "following")
+	p.Press(keymap.Timeline, keymap.Back)
+	for range 8 {
+		p.Press(keymap.Picker, keymap.MoveDown)
+	}
+	selects(t, p, "more with that title")
+	p.Press(keymap.Picker, keymap.Open)
+	lacks(t, p, "more with that title")
+}
