@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -292,6 +293,29 @@ func (b *bill) rowName(p *printer, r *ledger.Row) string {
 	return cmp.Or(printable.String(r.Project+r.Tool+printable.Addresses(r.Store)), "no project")
 }
 
+// leastName is how many cells a name has where columns are left out for it: enough for a day and its bar.
+const leastName = 21
+
+// barCells is how many cells the longest bar of a day has.
+const barCells = 10
+
+// valueOf returns the length of the bar of a sum: its cost, or its tokens where no cost is known of any.
+func (b *bill) valueOf(s *ledger.Sum) float64 {
+	if b.Total.Cost > 0 {
+		return s.Cost
+	}
+	return s.Input + s.Output
+}
+
+// mostOfRow returns the longest bar of a row, which is above 0.
+func (b *bill) mostOfRow() float64 {
+	most := math.SmallestNonzeroFloat64
+	for i := range b.Rows {
+		most = max(most, b.valueOf(&b.Rows[i].Sum))
+	}
+	return most
+}
+
 // mostName bounds the title of a session in a row of a bill, and mostID its id on a terminal.
 const mostName, mostID = 32, 13
 
@@ -300,14 +324,26 @@ const mostName, mostID = 32, 13
 func (p *printer) writeBillText(b *bill) {
 	t := table{numbers: true}
 	t.addRow(slices.Concat([]string{b.by.String()}, billHeads)...)
+	most := b.mostOfRow()
 	for i := range b.Rows {
-		t.addRow(b.cellsOf(p, b.rowName(p, &b.Rows[i]), b.Rows[i].Sessions, &b.Rows[i].Sum)...)
+		name := b.rowName(p, &b.Rows[i])
+		if b.by == ledger.ByDay && p.width > 0 {
+			name += " " + p.glyphs.DrawBlocks(b.valueOf(&b.Rows[i].Sum)/most, barCells)
+		}
+		t.addRow(b.cellsOf(p, name, b.Rows[i].Sessions, &b.Rows[i].Sum)...)
 	}
 	t.addRow(b.cellsOf(p, "total", b.Sessions, &b.Total)...)
 	t.dropEmpty()
-	spared := t.dropWide(p.width)
+	spared := t.dropWide(p.width, leastName)
 	t.writeTable(p)
 	p.WriteByte('\n')
+	say := func(format string, args ...any) {
+		if line := fmt.Sprintf(format, args...); p.width > 0 {
+			p.writeSentence("", line)
+		} else {
+			fmt.Fprintln(p, p.glyphs.Sentence(line))
+		}
+	}
 	for _, part := range []struct {
 		sum *query.Sum
 		how string
@@ -316,15 +352,15 @@ func (p *printer) writeBillText(b *bill) {
 		{&b.Total.Dropped, "dropped by a compaction or a window"},
 	} {
 		if part.sum.Answers > 0 {
-			fmt.Fprintf(p, "thrown away: %s tokens, %s, %s\n", model.ShortCount(part.sum.Input+part.sum.Output), b.costText(p, part.sum), part.how)
+			say("thrown away: %s tokens, %s, %s", model.ShortCount(part.sum.Input+part.sum.Output), b.costText(p, part.sum), part.how)
 		}
 	}
-	fmt.Fprintln(p, pricesLine(&b.Total.Sum, b.prices))
+	say("%s", pricesLine(&b.Total.Sum, b.prices))
 	if b.Bill.Unread > 0 {
-		fmt.Fprintf(p, "%s could not be read, and is not counted; hindcast doctor says why\n", model.Count(b.Bill.Unread, "state"))
+		say("%s could not be read, and is not counted; hindcast doctor says why", model.Count(b.Bill.Unread, "state"))
 	}
 	if len(spared) > 0 {
-		fmt.Fprintf(p, "no room for %s: a wider terminal or --json has them\n", strings.Join(spared, ", "))
+		say("no room for %s: a wider terminal or --json has them", strings.Join(spared, ", "))
 	}
 }
 

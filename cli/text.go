@@ -131,16 +131,18 @@ func (t *table) dropEmpty() {
 }
 
 // dropWide drops columns until the rows fit a width, in the order of sparedHeads, and returns the headings of the columns
-// that it dropped. The first column is cut to leastFit cells before.
-func (t *table) dropWide(width int) (dropped []string) {
+// that it dropped. Before that the first column is cut to some cells.
+func (t *table) dropWide(width, first int) (dropped []string) {
 	for _, head := range sparedHeads {
-		over := leastFit - width
+		over := -width
 		for i := range t.rows[0] {
 			widest := 0
 			for _, row := range t.rows {
 				widest = max(widest, displaywidth.String(row[i]))
 			}
-			if i > 0 {
+			if i == 0 {
+				over += min(widest, first)
+			} else {
 				over += 2 + widest
 			}
 		}

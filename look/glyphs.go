@@ -1,6 +1,7 @@
 package look
 
 import (
+	"math"
 	"strings"
 
 	"hindcast/model"
@@ -37,6 +38,8 @@ type Glyphs struct {
 	Spinner []string
 	// Spark are the heights of a sparkline, the lowest first.
 	Spark []string
+	// Blocks are the parts of a cell in a bar, from the left, the smallest first and the whole cell last.
+	Blocks []string
 	// Leaves and Ends are where in a row of time a branch leaves, and a line ends.
 	Leaves, Ends string
 	// Label is a snapshot that has a label.
@@ -63,6 +66,7 @@ var Unicode = Glyphs{
 	User: "◇", Assistant: "◆", Tool: "□", System: "▪",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
 	Spark:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	Blocks:  []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
 	Leaves:  "┬", Ends: "┴",
 	Label: "◊",
 	Bar:   Bar{Full: "━", Half: "╸", Empty: "─"},
@@ -83,9 +87,24 @@ var ASCII = Glyphs{
 	User: "?", Assistant: "*", Tool: "=", System: "#",
 	Spinner: []string{"|", "/", "-", "\\"},
 	Spark:   []string{"_", ".", "-", "=", "*", "#"},
+	Blocks:  []string{"#"},
 	Leaves:  "+", Ends: "'",
 	Label: "L",
 	Bar:   Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
+}
+
+// DrawBlocks draws a bar of a share, from 0 to 1, of some cells. A share above 0 has a part of a cell at least.
+func (g *Glyphs) DrawBlocks(share float64, cells int) string {
+	parts := len(g.Blocks)
+	n := int(math.Round(min(max(share, 0), 1) * float64(cells*parts)))
+	if share > 0 {
+		n = max(n, 1)
+	}
+	bar := strings.Repeat(g.Blocks[parts-1], n/parts)
+	if n%parts > 0 {
+		bar += g.Blocks[n%parts-1]
+	}
+	return bar
 }
 
 // plainer spells the signs that the program's own sentences use in ASCII.

@@ -38,18 +38,26 @@ const (
 	ListPrice
 )
 
-// Where the frameworks write the counts, and by which names.
+// Where the frameworks write the counts, by which names, and whether the tokens of a cache are inside those of the input or
+// beside them. Strands writes the same names for both, and the total tells. The sums of the agents' own are held to this
+// by the tests of query/ledger.
 //
-//	Strands      metadata.usage    {inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens}
-//	Genkit       usage             {inputTokens, outputTokens, totalTokens, cachedContentTokens}
-//	LangChain    usage_metadata    {input_tokens, output_tokens, total_tokens, input_token_details: {cache_read, cache_creation}}
-//	Anthropic    usage             {input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens,
-//	                                cache_creation: {ephemeral_1h_input_tokens}}
-//	Gemini       usage_metadata    {prompt_token_count, candidates_token_count, thoughts_token_count, total_token_count, cached_content_token_count}
-//	OpenAI       usage             {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}
-//	pi           usage             {input, output, totalTokens, cacheRead, cacheWrite, cost: {total}}
-//	Gemini CLI   tokens            {input, output, total, cached}
-//	opencode     tokens            {input, output, cache: {read, write}}, cost
+//	framework    at                cached   names
+//	Strands      metadata.usage    either   inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens
+//	Genkit       usage             inside   inputTokens, outputTokens, totalTokens, cachedContentTokens
+//	LangChain    usage_metadata    inside   input_tokens, output_tokens, total_tokens, input_token_details: {cache_read, cache_creation}
+//	Anthropic    usage             beside   input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens,
+//	                                        cache_creation: {ephemeral_1h_input_tokens}
+//	Gemini       usage_metadata    inside   prompt_token_count, candidates_token_count, thoughts_token_count, total_token_count,
+//	                                        cached_content_token_count; thoughts are beside the output
+//	OpenAI       usage             inside   prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens},
+//	                                        or input_tokens, output_tokens, input_tokens_details: {cached_tokens}
+//	pi           usage             beside   input, output, totalTokens, cacheRead, cacheWrite, cost: {total}
+//	Gemini CLI   tokens            inside   input, output, total, cached
+//	opencode     tokens            beside   input, output, cache: {read, write}; and cost
+//
+// Claude Code writes the counts of Anthropic. Codex, Copilot CLI and OpenHands write counts beside the messages, cached
+// inside; their kinds add them to the messages. Crush and aider count whole sessions alone.
 var (
 	usagePlaces = [][]string{{"metadata", "usage"}, {"usage_metadata"}, {"usage"}, {"tokens"}}
 
@@ -60,7 +68,7 @@ var (
 	// Some count the tokens of a cache beside those of the input, some among them.
 	besideReads  = [][]string{{"cacheReadInputTokens"}, {"cache_read_input_tokens"}, {"cacheRead"}, {"cache", "read"}}
 	besideWrites = [][]string{{"cacheWriteInputTokens"}, {"cache_creation_input_tokens"}, {"cacheWrite"}, {"cache", "write"}}
-	withinReads  = [][]string{{"input_token_details", "cache_read"}, {"prompt_tokens_details", "cached_tokens"}, {"cachedContentTokens"}, {"cached"}, {"cached_content_token_count"}}
+	withinReads  = [][]string{{"input_token_details", "cache_read"}, {"prompt_tokens_details", "cached_tokens"}, {"input_tokens_details", "cached_tokens"}, {"cachedContentTokens"}, {"cached"}, {"cached_content_token_count"}}
 	hourWrites   = [][]string{{"cache_creation", "ephemeral_1h_input_tokens"}}
 	withinWrites = [][]string{{"input_token_details", "cache_creation"}}
 

@@ -47,6 +47,10 @@ func TestUsageOf(t *testing.T) {
 			`{"role":"assistant","content":"","usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":4}}}`,
 			conversation.Usage{Counted: true, Input: 9, Output: 1, CacheRead: 4},
 		},
+		"OpenAI, of responses": {
+			`{"role":"assistant","content":"","usage":{"input_tokens":9,"output_tokens":1,"total_tokens":10,"input_tokens_details":{"cached_tokens":4}}}`,
+			conversation.Usage{Counted: true, Input: 9, Output: 1, CacheRead: 4},
+		},
 		"an event of ADK": {
 			`{"author":"helper","content":{"role":"model","parts":[]},"model_version":"m","usage_metadata":{"prompt_token_count":17,"candidates_token_count":5,"thoughts_token_count":3,"total_token_count":25,"cached_content_token_count":2}}`,
 			conversation.Usage{Counted: true, Input: 17, Output: 8, CacheRead: 2, Model: "m"},
