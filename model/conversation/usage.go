@@ -57,7 +57,7 @@ const (
 //	opencode     tokens            beside   input, output, cache: {read, write}; and cost
 //
 // Claude Code writes the counts of Anthropic. Codex, Copilot CLI and OpenHands write counts beside the messages, cached
-// inside; their kinds add them to the messages. Crush and aider count whole sessions alone.
+// inside; their kinds add them to the messages. Crush counts whole sessions alone.
 var (
 	usagePlaces = [][]string{{"metadata", "usage"}, {"usage_metadata"}, {"usage"}, {"tokens"}}
 

@@ -78,7 +78,41 @@ func ReadAccount(ctx context.Context, s store.Store, of *model.SessionInfo) (*Ac
 		}
 		w.addStat(&stat)
 	}
+	if facts := s.Features().Facts; facts != nil && !w.answered && !w.isAgent && t.Head() != model.NoNode {
+		counted, err := facts(ctx, t.Header(t.Head()).Ref())
+		if err != nil {
+			return nil, err
+		}
+		w.addCounted(counted)
+	}
 	return w.finish(), nil
+}
+
+// addCounted adds the counts that an agent keeps for the whole session, whose answers tell none, as one answer at its
+// end. They include those of its sub-agents.
+func (w *writer) addCounted(facts []model.Fact) {
+	var u conversation.Usage
+	for _, fact := range facts {
+		for _, n := range fact.Numbers {
+			switch n.Key {
+			case "counted.inputTokens":
+				u.Input, u.Counted = n.Value, true
+			case "counted.outputTokens":
+				u.Output, u.Counted = n.Value, true
+			case "counted.cacheReadTokens":
+				u.CacheRead = n.Value
+			case "counted.cost":
+				u.Cost, u.Priced = n.Value, true
+			}
+		}
+	}
+	last := len(w.Moments) - 1
+	for last > 0 && w.Moments[last].Branch != 0 {
+		last--
+	}
+	if last >= 0 && (u.Counted || u.Priced) {
+		w.Moments[last].Answers = append(w.Moments[last].Answers, Answer{Usage: u})
+	}
 }
 
 // writer makes an account of stats.
@@ -93,8 +127,8 @@ type writer struct {
 	begun  []int
 	rested []time.Duration
 	typed  bool
-	// isAgent says that another session started this one.
-	isAgent bool
+	// isAgent says that another session started this one, answered that an answer tells its tokens or price.
+	isAgent, answered bool
 }
 
 // addStat adds what a visit adds to its path.
@@ -146,6 +180,7 @@ func (w *writer) addStat(stat *query.Stat) {
 	for i := range stat.Answers {
 		a := &stat.Answers[i]
 		usage := a.Usage
+		w.answered = true
 		usage.Milliseconds = math.Round(a.Milliseconds)
 		is.Answers = append(is.Answers, Answer{usage, answerKey(a, h.CreatedAt)})
 	}

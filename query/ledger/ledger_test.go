@@ -90,6 +90,9 @@ func TestAccount_isTheSumOfTheSession(t *testing.T) {
 			}
 			want.Add(stat, perToken(1))
 		}
+		if want.Answers == 0 {
+			continue // see TestAccount_ofCountsAlone
+		}
 		if math.Abs(sum.Cost-want.Cost) < 1e-9 && math.Abs(sum.Milliseconds-want.Milliseconds) <= float64(want.Answers) {
 			want.Cost, want.Milliseconds = sum.Cost, sum.Milliseconds // added up in another order
 		}

@@ -115,6 +115,26 @@ func countedOf(t *testing.T, s home.Session, a *Account) map[string]float64 {
 	return counted
 }
 
+// A session whose answers tell no tokens has those that its agent counted for all of it.
+func TestAccount_ofCountsAlone(t *testing.T) {
+	_, sessions := testHome(t)
+	checked := map[string]float64{}
+	for _, s := range sessions {
+		if s.Kind != "crush" && s.Kind != "openai-agents" {
+			continue
+		}
+		a, _ := readAccount(t, s)
+		sum, counted := a.Sum(listPrices(t)), countedOf(t, s, a)
+		if sum.Cost != counted["counted.cost"] || sum.Input != counted["counted.inputTokens"] || sum.Output != counted["counted.outputTokens"] {
+			t.Errorf("%s %s: %+v, and by the agent %v", s.Kind, s.ID, sum.Sum, counted)
+		}
+		checked[s.Kind] += sum.Cost + sum.Input
+	}
+	if checked["crush"] < 3.2 || checked["openai-agents"] < 124 {
+		t.Errorf("%v", checked)
+	}
+}
+
 // What Claude Code counts is the sum of the answers, of the sub-agent, and of the request of the compaction, which no
 // answer tells of: it is what the count grew by across the boundary.
 func TestAccount_ofClaudeCode(t *testing.T) {
