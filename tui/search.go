@@ -93,7 +93,7 @@ func (m *Model) showMatches(at searched, matches any, err error) tea.Cmd {
 	} else {
 		m.tabs[at.tab].show(matches)
 	}
-	return tea.Batch(m.stepMatches(0), m.followCursor())
+	return tea.Batch(m.stepMatches(0), m.missAim(), m.followCursor())
 }
 
 // searchOn goes on by n matches. It searches again when the matches belong to another pane or content.

@@ -326,6 +326,8 @@ type aim struct {
 	tab     int
 	message int
 	text    string
+	// sought says that the tab is searched for the text.
+	sought bool
 }
 
 // aimAt goes to the snapshot of a hit, and to the text in Messages, or in State where no message has it.
@@ -335,24 +337,39 @@ func (m *Model) aimAt(hit *results.Hit) tea.Cmd {
 		show = keymap.ShowState
 	}
 	m.landing = hit.Ref
-	m.aim = aim{hit.Ref, tabOf(show), hit.Message, hit.Find}
+	m.aim = aim{ref: hit.Ref, tab: tabOf(show), message: hit.Message, text: hit.Find}
 	m.showTab(m.aim.tab)
 	m.focusOn(onTab)
 	m.landAtTarget()
 	return m.reachAim()
 }
 
+// missAim goes on to State where Messages was searched for the text of a hit and does not show it.
+func (m *Model) missAim() tea.Cmd {
+	at := m.aim
+	m.aim = aim{}
+	if !at.sought || at.tab != m.current || at.tab != tabOf(keymap.ShowMessages) {
+		return nil
+	}
+	if _, of := m.tabs[at.tab].step(0); of > 0 {
+		return nil
+	}
+	m.aim = aim{ref: at.ref, tab: tabOf(keymap.ShowState), text: at.text}
+	m.showTab(m.aim.tab)
+	return m.reachAim()
+}
+
 // reachAim finds the text of a hit, once the tab shows its snapshot.
 func (m *Model) reachAim() tea.Cmd {
 	at := m.aim
-	if at.text == "" || m.current != at.tab || m.focus != onTab {
+	if at.text == "" || at.sought || m.current != at.tab || m.focus != onTab {
 		return nil
 	}
 	t := m.tabs[at.tab]
 	if t.content == nil || t.shows != m.subject().subjectKey || t.shows.ref != at.ref {
 		return nil
 	}
-	m.aim = aim{}
+	m.aim.sought = true
 	if t.showMessage != nil {
 		t.showMessage(at.message)
 	}
