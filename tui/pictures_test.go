@@ -48,6 +48,19 @@ func newSceneOf(t *testing.T, open func() store.Store, session string, w, h int)
 	return &scene{t: t, dark: opened(theme.Dark), light: opened(theme.Light)}
 }
 
+// newSceneOfHome opens the home of the front page.
+func newSceneOfHome(t *testing.T, columns, rows int) *scene {
+	t.Helper()
+	opened := func(p theme.Palette) *screentest.Program {
+		o := options(nil)
+		h, sums, list := picturedHome(t)
+		o.Home, o.Ledger, o.Prices, o.Currency = h, sums, list, list.Currency
+		o.Theme = styles(p, termenv.TrueColor)
+		return start(t, o, columns, rows)
+	}
+	return &scene{t: t, dark: opened(theme.Dark), light: opened(theme.Light)}
+}
+
 // people is what Claude Code keeps of a person, as a store: the picture shows it by its name.
 type people struct{ *chat.Store }
 
@@ -105,6 +118,10 @@ func TestPictures(t *testing.T) {
 		s.press(keymap.Session, keymap.Undo).stay(glance, "undo")
 		s.press(keymap.Confirm, keymap.Yes).stay(read, "undone")
 		s.golden("scene")
+	})
+	t.Run("home", func(t *testing.T) {
+		s := newSceneOfHome(t, w, 18)
+		s.stay(0, "6 in 3 stores", "Customers get the same webhook twice", "payments-api", "3 turns").golden("home")
 	})
 	t.Run("thrown-away", func(t *testing.T) {
 		s := newScene(t, sample.Trip, w, h)
