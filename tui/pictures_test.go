@@ -123,6 +123,15 @@ func TestPictures(t *testing.T) {
 		s := newSceneOfHome(t, w, 18)
 		s.stay(0, "6 in 3 stores", "Customers get the same webhook twice", "payments-api", "3 turns").golden("home")
 	})
+	t.Run("search", func(t *testing.T) {
+		s := newSceneOfHome(t, w, 22)
+		s.press(keymap.Picker, keymap.Search)
+		for _, p := range []*screentest.Program{s.dark, s.light} {
+			p.Type("webhook")
+			waitFor(t, p, "6 sessions searched")
+		}
+		s.stay(0, "said", "◆ assistant", "a webhook is delivered once", "[all sessions]").golden("search")
+	})
 	t.Run("thrown-away", func(t *testing.T) {
 		s := newScene(t, sample.Trip, w, h)
 		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.Parent)
