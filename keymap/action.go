@@ -55,6 +55,7 @@ const (
 	SplitLess
 	SplitMore
 	Tokens
+	Days
 
 	Mark
 	ClearMark
@@ -199,6 +200,7 @@ var actionTable = [actions]struct {
 	SplitLess:    {"split-less", "smaller timeline", looking, nil},
 	SplitMore:    {"split-more", "larger timeline", looking, nil},
 	Tokens:       {"tokens", "column of tokens", looking, noSnapshot},
+	Days:         {"days", "what each day cost", looking, nil},
 
 	Mark:        {"mark", "mark", comparing, noSnapshot},
 	ClearMark:   {"clear-mark", "clear mark", comparing, noMark},
@@ -369,6 +371,7 @@ var bindings = []struct {
 	{Picker, UnfoldAll, []string{"L"}},
 	{Picker, Sort, []string{"s"}},
 	{Picker, Group, []string{"tab"}},
+	{Picker, Days, []string{"t"}},
 	{Picker, Reload, []string{"f5"}},
 	{Picker, Details, []string{"!"}},
 	{Picker, Undo, []string{"u"}},

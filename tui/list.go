@@ -268,6 +268,8 @@ func (m *Model) doInList(a keymap.Action) tea.Cmd {
 		if m.place == atList {
 			return m.openSearch()
 		}
+	case keymap.Days:
+		return m.chartDays()
 	case keymap.Repair:
 		return m.repairSelected()
 	case keymap.Restore:

@@ -34,6 +34,7 @@ const (
 	playing                   // the next step of a session that is played
 	growing                   // what is new in the session, or in the list
 	summing                   // what sessions of the list cost
+	charting                  // what each day cost
 	taskKinds
 )
 

@@ -131,6 +131,9 @@ type writer struct {
 	isAgent, answered bool
 }
 
+// compaction is the event of a compaction in all kinds.
+const compaction = "compaction"
+
 // addStat adds what a visit adds to its path.
 func (w *writer) addStat(stat *query.Stat) {
 	h := w.t.Header(stat.Visit)
@@ -152,10 +155,11 @@ func (w *writer) addStat(stat *query.Stat) {
 		why = w.Branches[is.Branch-1].Why
 	}
 	is.Dropped = h.Marks.Has(model.MarkEvicted) || why == model.ReasonCompaction
-	if why != model.ReasonSidechain { // where no person types
-		is.Turns = stat.Prompts
-		w.typed = w.typed || stat.Prompts > 0
+	prompts := stat.Prompts
+	if why == model.ReasonSidechain || h.EventName == compaction {
+		prompts = 0 // no person types to a sub-agent, and a compaction writes old prompts anew
 	}
+	is.Turns, w.typed = prompts, w.typed || prompts > 0
 	begun, gap := 0, time.Duration(0)
 	parent := w.t.Parent(stat.Visit)
 	if h.TurnIndex != model.TurnUnknown && (parent == model.NoNode || w.t.Header(parent).TurnIndex < h.TurnIndex) {
@@ -168,7 +172,7 @@ func (w *writer) addStat(stat *query.Stat) {
 	}
 	rested := time.Duration(0)
 	switch {
-	case stat.Prompts > 0:
+	case prompts > 0:
 		for i := range stat.Answers { // the prompt and its answer are one visit
 			is.Waited += time.Duration(stat.Answers[i].Milliseconds * float64(time.Millisecond))
 		}
