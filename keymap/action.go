@@ -373,6 +373,7 @@ var bindings = []struct {
 	{Picker, Group, []string{"tab"}},
 	{Picker, Days, []string{"t"}},
 	{Picker, Reload, []string{"f5"}},
+	{Picker, YankCall, []string{"y"}},
 	{Picker, Details, []string{"!"}},
 	{Picker, Undo, []string{"u"}},
 	{Picker, Redo, []string{"ctrl+r"}},

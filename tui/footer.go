@@ -78,7 +78,8 @@ var (
 	sessionsHints = []hint{
 		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "search"},
 		{[]keymap.Action{keymap.Group}, "group"}, {[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Sort}, "sort"},
-		{[]keymap.Action{keymap.Days}, "days"}, {[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""},
+		{[]keymap.Action{keymap.Days}, "days"}, {[]keymap.Action{keymap.YankCall}, ""},
+		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""},
 	}
 	searchHints = []hint{
 		{[]keymap.Action{keymap.Accept}, "open"}, {[]keymap.Action{keymap.Open}, ""},

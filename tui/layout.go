@@ -33,7 +33,9 @@ type layout struct {
 	w, h     int
 	timeline rect
 	tab      rect
-	list     rect // of the sessions
+	list     rect // of the sessions, with their preview
+	rows     rect // of the sessions alone
+	preview  rect // empty on a narrow screen
 	scrubber rect // above the boxes of a session, empty where it does not show
 }
 
@@ -86,6 +88,18 @@ func arrangeScreen(w, h int, at focus, s shares) layout {
 		*shown, hidden.y = body, max(h, 1)
 	}
 	return l
+}
+
+// The preview stands beside the list from previewWidth cells on, with a third of them within bounds.
+const previewWidth, leastPreview, mostPreview = 120, 40, 72
+
+// splitList shares the list out between the sessions and the preview.
+func (l *layout) splitList() {
+	if l.w >= previewWidth {
+		width := max(leastPreview, min(l.w/3, mostPreview))
+		l.rows.w -= width
+		l.preview = rect{l.rows.x + l.rows.w, l.list.y, width, l.list.h}
+	}
 }
 
 // stripRows takes rows from the bottom of the boxes, for a line above the footer.

@@ -272,6 +272,8 @@ func (m *Model) doInList(a keymap.Action) tea.Cmd {
 		return m.chartDays()
 	case keymap.Repair:
 		return m.repairSelected()
+	case keymap.YankCall:
+		return m.copyRowCall()
 	case keymap.Restore:
 		return m.planChange(model.Change{Op: model.OpFork, Ref: m.listedHead()})
 	default:
@@ -379,7 +381,7 @@ func (m *Model) showList(gen uint64, content *picker.Content, took time.Duration
 }
 
 func (m *Model) listBox() box {
-	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.list, title: m.titleOf("Sessions"), foot: m.list.Status()}
+	b := box{rect: m.layout.rows, edge: m.styles.Focus, pane: m.list, title: m.titleOf("Sessions"), foot: m.list.Status()}
 	if m.list.Len() == 0 {
 		b.pane, b.foot = blank{m, "There are no sessions yet."}, ""
 		if m.alone {
@@ -390,6 +392,12 @@ func (m *Model) listBox() box {
 		}
 	}
 	return b
+}
+
+// previewBox is the box beside the list.
+func (m *Model) previewBox() box {
+	p := &m.preview
+	return box{rect: m.layout.preview, edge: m.styles.Border, pane: p.pane, title: m.titleOf(p.pane.Title()), foot: p.pane.Status()}
 }
 
 // putHome says how many sessions there are in how many stores.

@@ -77,6 +77,7 @@ type Model struct {
 	home    *home.Home
 	list    *picker.Pane
 	sums    sums
+	preview preview
 	alone   bool // the home is one store, which is open
 	only    bool // the store has one session, so that there is no list to go back to
 
@@ -195,6 +196,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		ctx: ctx, o: o, keys: o.Keys, styles: o.Theme,
 		home:     o.Home,
 		list:     picker.New(o.Theme),
+		preview:  preview{pane: sheet.NewTab[*previewContent](o.Theme, "Preview")},
 		timeline: timeline.New(o.Theme, o.Zone),
 		tour:     o.Tour,
 		dirty:    true,
@@ -299,12 +301,17 @@ func (m *Model) resize(w, h int) {
 	if m.trouble != nil {
 		m.trouble.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
 	}
-	in := l.list.insideBorder()
+	l.rows = l.list
+	if !m.isSearching() {
+		l.splitList()
+	}
+	in := l.rows.insideBorder()
 	if m.isSearching() {
 		in.h -= searchRows
 		m.search.results.Resize(in.w, in.h)
 	}
 	m.list.Resize(in.w, in.h)
+	m.preview.pane.Resize(l.preview.insideBorder().w, l.preview.insideBorder().h)
 	m.timeline.Resize(l.timeline.insideBorder().w, l.timeline.insideBorder().h)
 	for _, t := range m.tabs {
 		m.resizeTab(t)

@@ -90,6 +90,9 @@ func (m *Model) sumSessions(sessions [][]picker.Row) tea.Cmd {
 // showRowSums shows the sums of rows and rests where some of them had changed.
 func (m *Model) showRowSums(known map[picker.Name]*picker.Sum, young map[picker.Name]bool, took time.Duration) tea.Cmd {
 	m.sums.outdated, m.dirty = true, true
+	if m.preview.shown != nil {
+		defer m.putPreview(m.preview.shown)
+	}
 	maps.Copy(young, m.sums.young)
 	m.sums.young = young
 	if !m.list.AddSums(known) {

@@ -11,30 +11,31 @@ import (
 type taskKind uint8
 
 const (
-	listing   taskKind = iota // the sessions
-	reading                   // the headers of a session
-	checking                  // the faults of a session
-	preparing                 // what a tab shows
-	fetching                  // states that may be wanted next
-	finding                   // a search
-	searching                 // what was said in sessions
-	asking                    // a question about time
-	blaming                   // which snapshot set each value
-	comparing                 // two lines
-	watching                  // values that are watched
-	planning                  // what a write will do
-	arming                    // the wait for no keys, until the dialog that is open takes an answer
-	applying                  // the write
-	recalling                 // the journal
-	labelling                 // the labels of the session
-	naming                    // the setting of a label
-	addingUp                  // what the session cost
-	sharing                   // the session, in a file
-	crossing                  // where the session of a sub-agent meets another
-	playing                   // the next step of a session that is played
-	growing                   // what is new in the session, or in the list
-	summing                   // what sessions of the list cost
-	charting                  // what each day cost
+	listing    taskKind = iota // the sessions
+	reading                    // the headers of a session
+	checking                   // the faults of a session
+	preparing                  // what a tab shows
+	fetching                   // states that may be wanted next
+	finding                    // a search
+	searching                  // what was said in sessions
+	asking                     // a question about time
+	blaming                    // which snapshot set each value
+	comparing                  // two lines
+	watching                   // values that are watched
+	planning                   // what a write will do
+	arming                     // the wait for no keys, until the dialog that is open takes an answer
+	applying                   // the write
+	recalling                  // the journal
+	labelling                  // the labels of the session
+	naming                     // the setting of a label
+	addingUp                   // what the session cost
+	sharing                    // the session, in a file
+	crossing                   // where the session of a sub-agent meets another
+	playing                    // the next step of a session that is played
+	growing                    // what is new in the session, or in the list
+	summing                    // what sessions of the list cost
+	previewing                 // what the session under the cursor of the list ends with
+	charting                   // what each day cost
 	taskKinds
 )
 

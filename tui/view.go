@@ -78,6 +78,8 @@ func (m *Model) bodyBoxes() []box {
 	switch {
 	case m.isSearching():
 		return []box{m.searchBox()}
+	case m.place == atList && m.layout.preview.w > 0:
+		return []box{m.listBox(), m.previewBox()}
 	case m.place == atList:
 		return []box{m.listBox()}
 	case m.place == nowhere:
@@ -411,7 +413,7 @@ func (b blank) Do(_ keymap.Action) bool { return false }
 func (b blank) Wheel(_ int)             {}
 
 func (b blank) AppendRow(dst []byte, y int) []byte {
-	r := cell.Begin(dst, &b.m.styles.Glyphs, b.m.layout.list.insideBorder().w)
+	r := cell.Begin(dst, &b.m.styles.Glyphs, b.m.layout.rows.insideBorder().w)
 	if y == 1 {
 		r.Fill(b.m.styles.Text, 2)
 		r.Put(b.m.styles.Text, b.text)

@@ -26,6 +26,8 @@ type column struct {
 	sum func(sum *Sum) string
 	// none is the text for known sums that do not have any.
 	none string
+	// words stand behind the text of a sum where it is told without the column.
+	words string
 	// sign stands before a text; nil for no sign.
 	sign func(g *theme.Glyphs) string
 	// style is that of the text; nil for that of the row.
@@ -47,10 +49,10 @@ var columns = []column{
 		}
 		return model.Count(s.Turns, cmp.Or(turnNouns[s.Kind], "turn"))
 	}},
-	{name: "left", rank: 5, width: 6, sum: func(s *Sum) string { return countText(s.Left) },
+	{name: "left", rank: 5, width: 6, sum: func(s *Sum) string { return countText(s.Left) }, words: "left off the path",
 		sign:  func(g *theme.Glyphs) string { return g.Orphaned },
 		style: func(t *theme.Tokens) theme.Style { return t.Orphaned }},
-	{name: "fails", rank: 6, width: 6, sum: func(s *Sum) string { return countText(s.Failures) },
+	{name: "fails", rank: 6, width: 6, sum: func(s *Sum) string { return countText(s.Failures) }, words: "failed",
 		sign:  func(g *theme.Glyphs) string { return g.Error },
 		style: func(t *theme.Tokens) theme.Style { return t.Error }},
 	{name: "cost", rank: 8, width: 9, sum: func(s *Sum) string { return s.Money }, none: "–"},

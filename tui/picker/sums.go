@@ -2,6 +2,7 @@ package picker
 
 import (
 	"maps"
+	"strings"
 	"time"
 
 	"hindcast/tui/cell"
@@ -110,4 +111,26 @@ func (p *Pane) LackSums(n int, again bool) (sessions [][]Row) {
 		}
 	}
 	return sessions
+}
+
+// SumText returns the known sums of a session in words, and its danger; "" for none.
+func (p *Pane) SumText(name Name) (sums, danger string) {
+	sum := p.sums[name]
+	if sum == nil {
+		return "", ""
+	}
+	var parts []string
+	for _, k := range columns {
+		if k.sum == nil {
+			continue
+		}
+		text := k.sum(sum)
+		if text != "" && k.words != "" {
+			text += " " + k.words
+		}
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", "), sum.Danger
 }
