@@ -200,7 +200,7 @@ var actionTable = [actions]struct {
 	SplitLess:    {"split-less", "smaller timeline", looking, nil},
 	SplitMore:    {"split-more", "larger timeline", looking, nil},
 	Tokens:       {"tokens", "column of tokens", looking, noSnapshot},
-	Days:         {"days", "what each day cost", looking, nil},
+	Days:         {"days", "cost by day", looking, nil},
 
 	Mark:        {"mark", "mark", comparing, noSnapshot},
 	ClearMark:   {"clear-mark", "clear mark", comparing, noMark},

@@ -83,9 +83,9 @@ func TestHome_sums(t *testing.T) {
 	for _, words := range [][]string{
 		{"gemini", "! the next start", "! 1"},
 		{"pi-mono", "6 turns", "$0.98"},
-		{"codex", "15 turns", "◌1", "✗2", "–"},
+		{"codex", "8 turns", "◌1", "✗2", "–"},
 		{"claude", "+1 agent", "7 turns", "$0.03"},
-		{"hindcast  all sessions · 28 in 4 stores", " in 30 d   ! 1"},
+		{"hindcast  all sessions · 28 in 4 stores", "$0.18+ in 30 d   ! 1"},
 	} {
 		if rowWith(p, words...) == "" {
 			t.Errorf("no row has %q:\n%s", words, p.Screen())
@@ -96,7 +96,7 @@ func TestHome_sums(t *testing.T) {
 	}
 	shows(t, p, "most turns first")
 	p.Press(keymap.Picker, keymap.Top)
-	selects(t, p, "15 turns")
+	selects(t, p, "8 turns")
 
 	// A session that changes is summed again, and the header counts it although it may change within a tick.
 	path := filepath.Join(dir, ".claude", "projects", "-home-demo", "e3826403-bf0d-4777-ba88-43b3f02bc184.jsonl")
@@ -109,7 +109,7 @@ func TestHome_sums(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.WaitFor("the turn that came", func(string) bool { return rowWith(p, "$0.0071", "5 turns") != "" })
-	p.WaitFor("the sum of all", func(string) bool { return rowWith(p, " in 30 d   ! 1") != "" })
+	p.WaitFor("the sum of all", func(string) bool { return rowWith(p, "$0.18+ in 30 d   ! 1") != "" })
 }
 
 // A store that appears while the list is open is listed, and its sessions too.
