@@ -44,10 +44,11 @@ quotes, behind a backslash or with -F they are text.
 
   ` + g.Active + `  on the active path    ` + g.Head + `  the head    ` + g.Orphaned + `  off the active path    ` + g.Dot + `  a step of a turn
 
-A text that is first off the active path says where on the path it is, if it is there
-at all; --orphaned prints only those that are not. --all prints a text again at each
-snapshot where it comes back: the snapshot before it does not have it. The exit code is
-1 if nothing is found.`,
+A text of a transcript that need not be read for it has the time at which it was said;
+give SESSION or --json for its snapshot. A text that is first off the active path says
+where on the path it is, if it is there at all; --orphaned prints only those that are
+not. --all prints a text again at each snapshot where it comes back: the snapshot before
+it does not have it. The exit code is 1 if nothing is found.`,
 		Example: `  hindcast grep 'no room left' trips.db
   hindcast grep -F '60.50' trips.db trip-planner --role assistant
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
@@ -111,6 +112,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			if of.session != "" { // it is the one, whenever it changed
 				found.Project, found.Agent, found.Since = "", "", time.Time{}
 			}
+			found.Exact = of.session != "" || p.json && !counted && !found.OnlyFirst
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}
@@ -162,7 +164,7 @@ type searched struct {
 	failed      error
 }
 
-// foundIn is a hit in a session, whose timeline was read.
+// foundIn is a hit in a session. Timeline is nil where the session was not read.
 type foundIn struct {
 	*model.Timeline
 	query.SessionHit
@@ -192,7 +194,7 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 				continue
 			}
 			var t *model.Timeline
-			if err == nil {
+			if err == nil && hit.Visit != model.NoNode {
 				t, err = hit.Locate(ctx)
 			}
 			if err = errors.Join(err, wrong); err == nil {
@@ -354,27 +356,40 @@ func (p *printer) writeFoundSession(count string, in *query.Source) {
 	fmt.Fprintln(p, line)
 }
 
-// writeHit writes the line of one text: the snapshot, who speaks, and the text around the match.
+// writeHit writes the line of one text: the snapshot or the time, who speaks, and the text around the match.
 func (p *printer) writeHit(hit foundIn) {
-	shape, sgr := p.visitShape(hit.Timeline, hit.Visit)
-	h := hit.Header(hit.Visit)
-	line := shape + " " + padRight(hit.Name(hit.Visit), 5) + "  turn " + p.turn(&h)
-	if hit.Active == model.NoNode && !hit.OnPath(hit.Visit) {
-		line += "  nowhere on the path"
-	} else if hit.Active != hit.Visit {
-		line += "  on the path from " + hit.Name(hit.Active)
+	line, sgr := "", faint
+	if hit.Timeline != nil {
+		line, sgr = p.hitPlace(&hit)
+	} else if !hit.At.IsZero() {
+		line = hit.At.Local().Format(time.DateTime)
 	}
 	where := cmp.Or(hit.Path, "/")
-	if hit.Message >= 0 {
-		where = p.clipLine(strings.TrimSpace(fmt.Sprintf("[%d] %s %s", hit.Message, hit.Role, hit.Tool)), maxEvent+8)
-	} else {
-		where = p.clipLine(where, maxEvent+8)
+	switch {
+	case hit.Message >= 0:
+		where = strings.TrimSpace(fmt.Sprintf("[%d] %s %s", hit.Message, hit.Role, hit.Tool))
+	case hit.Timeline == nil:
+		where = strings.TrimSpace(hit.Role + " " + hit.Tool)
 	}
+	where = p.clipLine(where, maxEvent+8)
 	if hit.Key {
 		where += " key"
 	}
 	behind := displaywidth.String(line) + 2 + displaywidth.String(where) + 2
 	fmt.Fprintf(p, "%s  %s  %s\n", p.paint.in(sgr, line), p.paint.in(faint, where), p.markExcerpt(hit.Text, hit.From, hit.To, behind))
+}
+
+// hitPlace returns where in its timeline a hit is, and how that is painted.
+func (p *printer) hitPlace(hit *foundIn) (line string, sgr string) {
+	shape, sgr := p.visitShape(hit.Timeline, hit.Visit)
+	h := hit.Header(hit.Visit)
+	line = shape + " " + padRight(hit.Name(hit.Visit), 5) + "  turn " + p.turn(&h)
+	if hit.Active == model.NoNode && !hit.OnPath(hit.Visit) {
+		line += "  nowhere on the path"
+	} else if hit.Active != hit.Visit {
+		line += "  on the path from " + hit.Name(hit.Active)
+	}
+	return line, sgr
 }
 
 // beforeMatch is how many cells a terminal shows of a text before the match.

@@ -2,7 +2,9 @@ package query
 
 import (
 	"context"
+	"hash/maphash"
 	"iter"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +19,9 @@ type HomeSearch struct {
 	// Since is when sessions changed at the earliest. An empty field selects all.
 	Project, Agent string
 	Since          time.Time
-	// OnlyFirst ends the search of a session at its first hit.
-	OnlyFirst bool
+	// OnlyFirst ends the search of a session at its first hit. Exact has each hit located, see [SessionHit.Locate]: the
+	// sessions in which something is found are read.
+	OnlyFirst, Exact bool
 	// Looked is called with each session that was searched to its end, or passed over; or nil.
 	Looked func(*Source)
 	// Timeline reads the timeline of a session, nil for that of its headers alone.
@@ -43,48 +46,94 @@ func (s *HomeSearch) Narrow(by *Words) {
 
 // SessionHit is a text that was found in a session. With Err it has no text: Err says why the session could not be
 // searched, or not to its end.
+//
+// Where a session need not be read, Visit and Active are model.NoNode, Path is "" and Message -1 until [SessionHit.Locate].
 type SessionHit struct {
 	Source
 	Hit
-	// Ref names the snapshot that has the text first.
+	// Ref names the snapshot that has the text first. It is zero where Visit is not known.
 	Ref model.Ref
+	// At is the time of the message, zero where it is not known.
+	At  time.Time
 	Err error
 
-	at *placing
+	place int64
+	read  *located
 }
 
-// placing reads the timeline of a session when it is first asked for.
-type placing struct {
+// located reads the timeline of a session when it is first asked for.
+type located struct {
 	mu       sync.Mutex
 	timeline *model.Timeline
 	read     func(ctx context.Context) (*model.Timeline, error)
 }
 
-// Locate returns the timeline of the session, and fills in Visit and Active as far as they are not known. It may read the
+// Locate returns the timeline of the session, and fills in Ref, Visit and Active where they are not known. It may read the
 // session, once for all that was found in it.
-func (f *SessionHit) Locate(ctx context.Context) (*model.Timeline, error) {
-	f.at.mu.Lock()
-	defer f.at.mu.Unlock()
-	if f.at.timeline == nil {
-		t, err := f.at.read(ctx)
+func (h *SessionHit) Locate(ctx context.Context) (*model.Timeline, error) {
+	h.read.mu.Lock()
+	defer h.read.mu.Unlock()
+	t := h.read.timeline
+	if t == nil {
+		var err error
+		if t, err = h.read.read(ctx); err != nil {
+			return nil, err
+		}
+		h.read.timeline = t
+	}
+	if h.Visit != model.NoNode {
+		return t, nil
+	}
+	ref, err := h.Store.Features().Scanner.Find(ctx, h.ID, h.place)
+	if err != nil {
+		return nil, err
+	}
+	h.Ref = ref
+	for n := range model.Node(t.Len()) {
+		if at := t.Header(n); at.Ref() == ref {
+			h.Visit = n
+			break
+		}
+	}
+	if h.Visit != model.NoNode && t.OnPath(h.Visit) {
+		h.Active = h.Visit
+		return t, nil
+	}
+	for exact, err := range Open(h.Store, t).Grep(ctx, Search{Pattern: Literal(h.Text, MatchCase)}) {
 		if err != nil {
 			return nil, err
 		}
-		f.at.timeline = t
+		if exact.Text == h.Text {
+			h.Active = exact.Active
+			break
+		}
 	}
-	return f.at.timeline, nil
+	return t, nil
 }
 
 // SearchHome searches sessions in their order, and yields each text as it is found. While the reader takes
-// it, the next sessions are looked at. An error is one of sessions, or the end of ctx, and ends the sequence.
+// it, the next sessions are searched. An error is one of sessions, or the end of ctx, and ends the sequence.
 func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSearch) iter.Seq2[SessionHit, error] {
 	return func(yield func(SessionHit, error) bool) {
-		for c, err := range s.Candidates(ctx, s.selectSessions(sessions)) {
-			if err != nil {
-				yield(SessionHit{}, err)
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		for of := range s.ahead(ctx, s.selectSessions(sessions)) {
+			for part := range of.parts {
+				for _, hit := range part {
+					if !yield(hit, nil) {
+						return
+					}
+				}
+			}
+			if ctx.Err() != nil {
+				yield(SessionHit{}, ctx.Err())
 				return
 			}
-			if !c.Passed && !s.searchSession(ctx, c.Source, yield) {
+			if of.err != nil {
+				yield(SessionHit{}, of.err)
+				return
+			}
+			if !of.done && !s.searchSession(ctx, of, yield) {
 				return
 			}
 			if ctx.Err() != nil {
@@ -92,8 +141,11 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 				return
 			}
 			if s.Looked != nil {
-				s.Looked(&c.Source)
+				s.Looked(&of.Source)
 			}
+		}
+		if ctx.Err() != nil {
+			yield(SessionHit{}, ctx.Err())
 		}
 	}
 }
@@ -103,6 +155,46 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 func (s *HomeSearch) Selects(in *model.SessionInfo) bool {
 	return strings.Contains(strings.ToLower(in.Project), strings.ToLower(s.Project)) && !in.UpdatedAt.Before(s.Since) &&
 		(s.Agent == "" || IsAgent(in.Kind, s.Agent))
+}
+
+// searched is a session that is searched ahead of the reader.
+type searched struct {
+	Source
+	// parts are what is found without reading the session. What follows is known when the channel is closed.
+	parts chan []SessionHit
+	// done says that nothing else is to be found. told has the texts that were found.
+	done bool
+	told map[uint64]bool
+	err  error
+}
+
+// ahead sends the sessions in their order, and searches them meanwhile, as many at once as there are processors. It ends
+// with ctx.
+func (s *HomeSearch) ahead(ctx context.Context, sessions iter.Seq2[Source, error]) <-chan *searched {
+	order := make(chan *searched, atOnce)
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	go func() {
+		defer close(order)
+		for source, err := range sessions {
+			of := &searched{Source: source, parts: make(chan []SessionHit, 1), err: err}
+			select {
+			case <-ctx.Done():
+				return
+			case order <- of:
+			}
+			if err != nil {
+				close(of.parts)
+				return
+			}
+			free <- struct{}{}
+			go func() {
+				defer func() { <-free }()
+				defer close(of.parts)
+				s.look(ctx, of)
+			}()
+		}
+	}()
+	return order
 }
 
 // selectSessions yields the sessions that a search selects.
@@ -119,17 +211,24 @@ func (s *HomeSearch) selectSessions(sessions iter.Seq2[Source, error]) iter.Seq2
 	}
 }
 
-// searchSession yields the texts found in a session, and reports whether to go on.
-func (s *HomeSearch) searchSession(ctx context.Context, in Source, yield func(SessionHit, error) bool) bool {
+// searchSession reads a session, yields the texts found in it that were not told, and reports whether to go on.
+func (s *HomeSearch) searchSession(ctx context.Context, of *searched, yield func(SessionHit, error) bool) bool {
+	if s.OnlyFirst && len(of.told) > 0 {
+		return true
+	}
+	in := of.Source
 	t, err := s.readTimeline(ctx, in)
 	if err == nil {
-		at := &placing{timeline: t}
+		read := &located{timeline: t}
 		for hit, wrong := range Open(in.Store, t).Grep(ctx, s.Search) {
 			if err = wrong; err != nil {
 				break
 			}
+			if len(of.told) > 0 && of.told[maphash.String(seed, hit.Text)] {
+				continue
+			}
 			h := t.Header(hit.Visit)
-			if !yield(SessionHit{Source: in, Hit: hit, Ref: h.Ref(), at: at}, nil) {
+			if !yield(SessionHit{Source: in, Hit: hit, Ref: h.Ref(), At: h.CreatedAt, read: read}, nil) {
 				return false
 			}
 			if s.OnlyFirst {

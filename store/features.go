@@ -50,6 +50,8 @@ type Features struct {
 	// the field Mentions.
 	Sieve    func(ctx context.Context, session string, text []byte, has func([]byte) bool) (weave func(context.Context, []model.Ref, Loom) error, err error)
 	Mentions func(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
+	// Scanner finds messages with a text without reading sessions; nil for a store that has to.
+	Scanner *Scanner
 
 	// DerivedIDs, Facts and Gaps belong to stores that derive their snapshots from what a framework wrote; all
 	// are nil if ids are hashes of states. DerivedIDs says in a few words what the ids are, such as "the SHA-256

@@ -134,6 +134,9 @@ func (s *Store) Features() store.Features {
 	f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.Find, s.Tally, s.NamesForks, s.FindAcross, s.Labels
 	f.Weave, f.Apart, f.Sieve, f.Mentions = s.Weave, s.TakeApart, s.Sieve, s.Mentions
 	f.Gaps, f.Plan, f.Apply = s.Gaps, s.Plan, s.Apply
+	if _, ok := s.format.(LineTeller); ok {
+		f.Scanner = &store.Scanner{Scan: s.scanSession, Find: s.findPlace}
+	}
 	return f
 }
 

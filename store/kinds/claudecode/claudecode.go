@@ -35,6 +35,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hindcast/model/jsontape"
 	"hindcast/store"
@@ -272,3 +273,65 @@ func (f *format) Sources(_ engine.In, at chat.Spot) []string { return []string{a
 
 // Adds implements chat.Plain.
 func (f *format) Adds(e *chat.Entry) int { return min(len(e.Records), 1) }
+
+// TellLine implements chat.LineTeller. Where a line is of a sub-agent, the whole file tells whose session it is in.
+func (f *format) TellLine(at chat.Spot, line *chat.Line, before func(string) (*chat.Line, bool)) (m chat.Message, when time.Time, tells chat.Telling) {
+	kind, err := typeOf(line.Raw)
+	if err != nil || kind != typeUser && kind != typeAssistant && kind != typeAttachment {
+		if err != nil {
+			return m, when, chat.Unsure
+		}
+		return m, when, chat.Silent
+	}
+	v, err := line.Parse()
+	is := v.Get(typeAttachment, "type").Text()
+	switch {
+	case err != nil, v.Get("isSidechain").True() && !isAgent(at.File):
+		return m, when, chat.Unsure
+	case kind == typeAttachment && is != queued && (v.Get("uuid").Text() == "" || !v.Get("parentUuid").There() || !isSent(v, is)):
+		return m, when, chat.Silent
+	}
+	m = messageOf(v)
+	if kind == typeAttachment && is != queued {
+		var ok bool
+		if m.Role, ok = roleOfParent(v, before); !ok {
+			return m, when, chat.Unsure
+		}
+	}
+	return m, v.Get("timestamp").Time(), chat.Speaks
+}
+
+// roleOfParent returns the role of the message that an attachment is a part of, and false where that is not near.
+func roleOfParent(v chat.Value, before func(string) (*chat.Line, bool)) (chat.Role, bool) {
+	const most = 64 // attachments and notes between
+	for range most {
+		id := v.Get("parentUuid").Text()
+		if id == "" {
+			return chat.User, true
+		}
+		line, ok := before(`"uuid":"` + id + `"`)
+		if !ok {
+			return chat.User, false
+		}
+		var err error
+		if v, err = line.Parse(); err != nil || v.Get("uuid").Text() != id {
+			return chat.User, false
+		}
+		switch v.Get("type").Text() {
+		case typeAssistant:
+			return chat.User, true
+		case typeUser:
+			return messageOf(v).Role, true
+		case typeAttachment:
+			if v.Get(typeAttachment, "type").Text() == queued {
+				return chat.User, true
+			}
+		}
+	}
+	return chat.User, false
+}
+
+// Repeats implements chat.LineTeller.
+func (f *format) Repeats() []string {
+	return []string{"cwd", "sessionId", "gitBranch", "version", "slug"}
+}

@@ -639,6 +639,24 @@ func (f *format) Sources(_ engine.In, at chat.Spot) []string { return []string{a
 // Adds implements chat.Plain.
 func (f *format) Adds(e *chat.Entry) int { return len(e.Records) }
 
+// TellLine implements chat.LineTeller. The settings of a session stand in other lines than its messages.
+func (f *format) TellLine(_ chat.Spot, line *chat.Line, _ func(string) (*chat.Line, bool)) (m chat.Message, when time.Time, tells chat.Telling) {
+	v, err := line.Parse()
+	if err != nil {
+		return m, when, chat.Unsure
+	}
+	switch r := (&record{kind: v.Get("type").Text()}); {
+	case r.isEntry():
+		return messageOf(v), v.Get("timestamp").Time(), chat.Speaks
+	case r.kind == typeHeader, r.kind == typeModel, r.kind == typeThinking:
+		return m, when, chat.Unsure
+	}
+	return m, when, chat.Silent
+}
+
+// Repeats implements chat.LineTeller.
+func (f *format) Repeats() []string { return nil }
+
 // ReadCarried implements chat.Carrier. The other types that are known are bookkeeping: the model, a
 // label, the state of an extension.
 func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {

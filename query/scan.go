@@ -1,0 +1,171 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"hash/maphash"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+)
+
+// seed is of the hashes that tell texts of a session apart.
+var seed = maphash.MakeSeed()
+
+// look searches a session as far as that needs no reading of it.
+func (s *HomeSearch) look(ctx context.Context, of *searched) {
+	scanner := of.Store.Features().Scanner
+	if scanner == nil || len(s.needle) == 0 || s.Exact || s.Orphaned || s.All {
+		of.done = s.Pattern.look(ctx, of.Source).Passed
+		return
+	}
+	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}}
+	f.read = &located{read: func(ctx context.Context) (*model.Timeline, error) { return s.readTimeline(ctx, of.Source) }}
+	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.needle, Next: s.next, Decided: f.isDecided, Take: f.takeMessage})
+	f.flush()
+	of.done, of.told = done && err == nil && !f.unsure || f.ended, f.told // reading the session tells what is wrong
+	if !of.done && len(f.told) == 0 {
+		of.done = s.Pattern.look(ctx, of.Source).Passed
+	}
+}
+
+// scanning is the search of one session by a scan.
+type scanning struct {
+	*HomeSearch
+	ctx context.Context
+	of  *searched
+	// told has the texts that were found, and missed those that contain the needle and do not match, by their hashes.
+	told, missed map[uint64]bool
+	// part waits to be sent, and has size bytes of text. ended says that no more is asked for.
+	part  []SessionHit
+	size  int
+	ended bool
+	// unsure says that the session has to be read to know more of a text.
+	unsure bool
+	read   *located
+}
+
+// isDecided reports whether a string without escapes was found or does not match.
+func (f *scanning) isDecided(quoted []byte) bool {
+	sum := maphash.Bytes(seed, quoted[1:len(quoted)-1])
+	return f.told[sum] || f.missed[sum]
+}
+
+// takeMessage finds the pattern in the strings of a message. It returns false to end the scan.
+func (f *scanning) takeMessage(m *store.Scanned) bool {
+	from, end := 0, 0 // of the last string
+	for at := f.next(m.JSON, 0); at >= 0; {
+		for end <= at {
+			if from, end = nextString(m.JSON, end); from < 0 {
+				return true
+			}
+		}
+		behind := at + 1
+		if from < at && at < end-1 {
+			if !f.takeString(m, from, end) {
+				return false
+			}
+			behind = end
+		}
+		at = f.next(m.JSON, behind)
+	}
+	return true
+}
+
+// nextString returns where the next string of a JSON text begins and ends, with its quotes; -1 where no more follows.
+func nextString(text []byte, at int) (from, to int) {
+	n := bytes.IndexByte(text[at:], '"')
+	if n < 0 {
+		return -1, len(text)
+	}
+	from = at + n
+	for to = from + 1; to < len(text); to++ {
+		n := bytes.IndexByte(text[to:], '"')
+		if n < 0 {
+			break
+		}
+		to += n
+		slashes := 0
+		for text[to-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return from, to + 1
+		}
+	}
+	return -1, len(text)
+}
+
+// takeString takes the string of a message at from, if the pattern matches. It returns false to end the scan.
+func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
+	text := m.JSON[from+1 : to-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text = []byte(jsontape.Unquote(m.JSON[from:to]))
+	}
+	sum := maphash.Bytes(seed, text)
+	if f.told[sum] || f.missed[sum] {
+		return true
+	}
+	hit := SessionHit{Source: f.of.Source, At: m.At, place: m.Place, read: f.read}
+	var ok bool
+	if hit.From, hit.To, ok = f.find(text); !ok {
+		if f.missed == nil {
+			f.missed = map[uint64]bool{}
+		}
+		f.missed[sum] = true
+		return true
+	}
+	hit.Visit, hit.Active, hit.Message, hit.Role = model.NoNode, model.NoNode, -1, m.Role
+	behind := bytes.TrimLeft(m.JSON[to:], " \t\r\n")
+	hit.Key = len(behind) > 0 && behind[0] == ':'
+	for i := range m.Blocks {
+		if b := &m.Blocks[i]; b.From <= from && from < b.To {
+			if hit.Tool, hit.Failed = b.Tool, b.Failed; hit.Tool == "" {
+				if hit.Tool, ok = m.ToolOf(b.Call); !ok {
+					f.unsure = true
+					return false
+				}
+			}
+		}
+	}
+	if f.Role != "" && !strings.EqualFold(hit.Role, f.Role) || f.Tool != "" && hit.Tool != f.Tool || f.Failed && !hit.Failed {
+		return true
+	}
+	f.told[sum] = true
+	hit.Text = string(text)
+	f.part, f.size = append(f.part, hit), f.size+len(text)
+	f.ended = f.OnlyFirst
+	return f.send() && !f.ended
+}
+
+// mostSent bounds the text that waits for a reader.
+const mostSent = 1 << 20
+
+// send hands over what waits if the reader is ready, or if it is much. It reports whether to go on.
+func (f *scanning) send() bool {
+	select {
+	case f.of.parts <- f.part:
+		f.part, f.size = nil, 0
+	default:
+		if f.size > mostSent {
+			return f.flush()
+		}
+	}
+	return f.ctx.Err() == nil
+}
+
+// flush hands over what waits. It reports whether to go on.
+func (f *scanning) flush() bool {
+	if len(f.part) == 0 {
+		return true
+	}
+	select {
+	case f.of.parts <- f.part:
+		f.part, f.size = nil, 0
+		return true
+	case <-f.ctx.Done():
+		return false
+	}
+}

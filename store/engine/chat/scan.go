@@ -1,0 +1,267 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/media/files"
+)
+
+// How a search finds messages without reading the session
+//
+// The file is searched as it lies. Only lines that have the text are decoded, and each tells by itself which
+// message it is:
+//
+//	│line│line│line with the text│line│torn
+//	          └ message ─▶ store.Scan.Take
+//
+// Where a line does not tell, the scan ends, and the session is read.
+
+// LineTeller is a [Plain] format whose files have one message a line.
+type LineTeller interface {
+	Plain
+	// TellLine returns the message that a line adds to states, and its time. before returns the last line before it that
+	// has a text; false where none is near.
+	TellLine(at Spot, line *Line, before func(text string) (*Line, bool)) (Message, time.Time, Telling)
+	// Repeats returns the members at the top of lines that say the same on many of them.
+	Repeats() []string
+}
+
+// Telling says what a line tells by itself.
+type Telling uint8
+
+const (
+	// Unsure: the session has to be read to know what the line adds to states.
+	Unsure Telling = iota
+	// Silent: the line adds nothing to states.
+	Silent
+	// Speaks: the line adds a message, or a part of it.
+	Speaks
+)
+
+// lineScan is the scan of one file.
+type lineScan struct {
+	store.Scan
+	format  LineTeller
+	at      Spot
+	repeats [][]byte
+	// buf has whole lines of the file from offset from on. The first old bytes were scanned before.
+	buf     []byte
+	from    int64
+	old     int
+	scratch jsontape.Scratch
+	text    joined
+	scanned store.Scanned
+}
+
+// scanSession implements store.Scanner.
+func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan) (done bool, err error) {
+	teller := s.format.(LineTeller)
+	if _, plain := s.plainFormat(scan.Text); !plain {
+		return false, nil
+	}
+	at, err := s.findSpot(ctx, session)
+	if err != nil {
+		return false, s.Wrap(err, "search session %q", session)
+	}
+	in := s.storage.In()
+	if files := teller.Sources(in, at); at.Part != "" || len(files) != 1 || files[0] != at.File {
+		return false, nil
+	}
+	file, err := in.OpenFile(at.File)
+	if err != nil {
+		return false, s.Wrap(err, "search session %q", session)
+	}
+	defer file.Close() // it was only read
+	l := &lineScan{Scan: scan, format: teller, at: at}
+	l.scanned.ToolOf = l.findTool
+	for _, key := range teller.Repeats() {
+		l.repeats = append(l.repeats, []byte(`"`+key+`":`))
+	}
+	done, err = l.scanFile(ctx, file, &s.searched)
+	return done, s.Wrap(err, "search session %q", session)
+}
+
+// buffers lends what a file is read into.
+type bufferPool interface {
+	Get() any
+	Put(any)
+}
+
+// scannedBefore is about how much of a file before a line is near it.
+const scannedBefore = 128 << 10
+
+// scanFile scans a file piece by piece.
+func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt, pool bufferPool) (done bool, err error) {
+	spare, _ := pool.Get().(*[]byte)
+	if spare == nil {
+		spare = new([]byte)
+	}
+	defer func() {
+		if cap(*spare) <= 4*searchedAtOnce {
+			pool.Put(spare)
+		}
+	}()
+	buf := slices.Grow((*spare)[:0], searchedAtOnce+scannedBefore)
+	for ctx.Err() == nil {
+		if len(buf) == cap(buf) {
+			if len(buf) >= mostLine {
+				return false, nil
+			}
+			buf = slices.Grow(buf, len(buf))
+		}
+		n, err := file.ReadAt(buf[len(buf):cap(buf)], l.from+int64(len(buf)))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, files.Cause(err)
+		}
+		fresh := len(buf)
+		buf = buf[:fresh+n]
+		*spare = buf
+		ended := n == 0 || err != nil
+		whole := len(buf)
+		if !ended {
+			whole = fresh + bytes.LastIndexByte(buf[fresh:], '\n') + 1
+			if whole == fresh {
+				continue
+			}
+		}
+		l.buf = buf[:whole]
+		if goesOn, sure := l.scanLines(); !goesOn || !sure || ended {
+			return sure, nil
+		}
+		gone := max(0, whole-scannedBefore)
+		gone += bytes.IndexByte(buf[gone:whole], '\n') + 1
+		l.from, l.old = l.from+int64(gone), whole-gone
+		buf = buf[:copy(buf, buf[gone:])]
+	}
+	return false, ctx.Err()
+}
+
+// scanLines hands over the messages of the lines at hand. It reports whether to go on, and whether the lines told.
+func (l *lineScan) scanLines() (goesOn, sure bool) {
+	for at := l.old; ; {
+		if at = l.Next(l.buf, at); at < 0 {
+			return true, true
+		}
+		begin := bytes.LastIndexByte(l.buf[:at], '\n') + 1
+		end := len(l.buf)
+		if n := bytes.IndexByte(l.buf[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		if l.isRepeated(l.buf[begin:end], at-begin) {
+			at++
+			continue
+		}
+		if goesOn, sure = l.scanLine(begin, end); !goesOn || !sure {
+			return goesOn, sure
+		}
+		at = end
+	}
+}
+
+// isRepeated reports whether the text at a place of a line is in a member that says the same on many lines, and was
+// decided.
+func (l *lineScan) isRepeated(line []byte, at int) bool {
+	const mostRepeated = 1 << 10
+	from := bytes.LastIndexByte(line[max(0, at-mostRepeated):at], '"')
+	if from < 0 {
+		return false
+	}
+	from += max(0, at-mostRepeated)
+	if !slices.ContainsFunc(l.repeats, func(key []byte) bool { return bytes.HasSuffix(line[:from], key) }) {
+		return false
+	}
+	to := bytes.IndexByte(line[from+1:min(len(line), from+mostRepeated)], '"')
+	if to < 0 {
+		return false
+	}
+	quoted := line[from : from+to+2]
+	return at < from+to+1 && bytes.IndexByte(quoted, '\\') < 0 && l.Decided(quoted)
+}
+
+// scanLine hands over the message of a line.
+func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
+	raw := trimLine(l.buf[begin:end])
+	line := Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw, scratch: &l.scratch}
+	m, when, tells := l.format.TellLine(l.at, &line, func(text string) (*Line, bool) { return l.lineBefore(begin, text) })
+	if tells != Speaks {
+		return true, tells == Silent
+	}
+	l.text.data = l.text.data[:0]
+	out := &l.scanned
+	out.Role, out.At, out.Place, out.Blocks = m.Role.String(), when, line.At, out.Blocks[:0]
+	m.writeJSON(&l.text)
+	out.JSON = l.text.data
+	l.findBlocks(&m)
+	return l.Take(out), true
+}
+
+// findBlocks notes where in the message its calls and results are.
+func (l *lineScan) findBlocks(m *Message) {
+	at := len(`{"role":"`) + len(m.Role.String()) + len(`","content":[`)
+	var text joined
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		text.data = text.data[:0]
+		b.writeJSON(&text)
+		if b.Kind == conversation.ToolCall || b.Kind == conversation.ToolResult {
+			l.scanned.Blocks = append(l.scanned.Blocks, store.ScannedBlock{From: at, To: at + len(text.data), Tool: b.Name, Call: b.ID, Failed: b.Failed})
+		}
+		at += len(text.data) + len(`,`)
+	}
+}
+
+// lineBefore returns the last line before a place of the buffer that has a text.
+func (l *lineScan) lineBefore(end int, text string) (line *Line, ok bool) {
+	at := bytes.LastIndex(l.buf[:max(end, 0)], []byte(text))
+	if at < 0 {
+		return nil, false
+	}
+	begin := bytes.LastIndexByte(l.buf[:at], '\n') + 1
+	raw := trimLine(l.buf[begin : at+bytes.IndexByte(l.buf[at:], '\n')])
+	return &Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw}, true
+}
+
+// findTool returns the tool of a call, which is made on a line before the one that was handed over; false where it is
+// not near.
+func (l *lineScan) findTool(call string) (string, bool) {
+	id := string(jsontape.AppendQuoted(nil, call))
+	none := func(string) (*Line, bool) { return nil, false }
+	for place := l.scanned.Place; ; {
+		line, ok := l.lineBefore(int(place-l.from), id)
+		if !ok {
+			return "", l.from == 0
+		}
+		if m, _, tells := l.format.TellLine(l.at, line, none); tells == Speaks {
+			for i := range m.Blocks {
+				if b := &m.Blocks[i]; b.Kind == conversation.ToolCall && b.ID == call {
+					return b.Name, true
+				}
+			}
+		}
+		place = line.At
+	}
+}
+
+// findPlace implements store.Scanner.
+func (s *Store) findPlace(ctx context.Context, session string, place int64) (model.Ref, error) {
+	one, err := s.findSession(ctx, session)
+	if err != nil {
+		return model.Ref{}, s.Wrap(err, "read session %q", session)
+	}
+	for i := range one.Entries {
+		e := &one.Entries[i]
+		if (e.File == "" || e.File == one.Spot.File) && slices.ContainsFunc(e.Records, func(r Span) bool { return r.At == place }) {
+			return model.Ref{Session: session, ID: e.ID}, nil
+		}
+	}
+	return model.Ref{}, s.Wrap(model.ErrNoSnapshot, "find byte %d of session %q", place, session)
+}
