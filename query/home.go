@@ -160,7 +160,7 @@ func (s *HomeSearch) Selects(in *model.SessionInfo) bool {
 // searched is a session that is searched ahead of the reader.
 type searched struct {
 	Source
-	// parts are what is found without reading the session. What follows is known when the channel is closed.
+	// parts are the texts that are found without reading the session. The other fields are set when it is closed.
 	parts chan []SessionHit
 	// done says that nothing else is to be found. told has the texts that were found.
 	done bool

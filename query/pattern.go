@@ -19,6 +19,9 @@ type Pattern struct {
 	// it is in lower case, and its letters match letters of either case.
 	needle []byte
 	fold   bool
+	// literal is the text that expr stands for, in lower case, where letters of either case are the same and all are
+	// ASCII; else nil.
+	literal []byte
 }
 
 // PatternError says that a text is no regular expression.
@@ -81,9 +84,25 @@ func Regexp(text string, c Case) (*Pattern, error) {
 	}
 	p := &Pattern{expr: expr}
 	if tree, err := syntax.Parse(flags+text, syntax.Perl); err == nil {
-		p.needle, p.fold = required(tree.Simplify())
+		tree = tree.Simplify()
+		p.needle, p.fold = required(tree)
+		p.readLiteral(tree)
 	}
 	return p, nil
+}
+
+// readLiteral takes in that an expression is a text, which is found faster.
+func (p *Pattern) readLiteral(tree *syntax.Regexp) {
+	text := []byte(string(tree.Rune))
+	switch folds := tree.Flags&syntax.FoldCase != 0; {
+	case tree.Op != syntax.OpLiteral || !utf8.Valid(text) || folds && !isASCII(text):
+	case !folds:
+		p.expr, p.needle, p.fold = nil, text, false
+	case bytes.ContainsAny(text, "kKsS"): // two letters fold to others
+		p.literal = bytes.ToLower(text)
+	default:
+		p.expr, p.needle, p.fold = nil, bytes.ToLower(text), true
+	}
 }
 
 // unescaped are the escapes of regular expressions, \S or \pL: their capitals mean no letters.
@@ -131,6 +150,15 @@ func atLeast(text []byte) []byte {
 
 // find returns where in a text the pattern matches first.
 func (p *Pattern) find(text []byte) (from, to int, ok bool) {
+	if p.literal != nil {
+		at := foldIndex(text, p.literal, 0)
+		switch {
+		case at >= 0 && isASCII(text[:at]):
+			return at, at + len(p.literal), true
+		case at < 0 && isASCII(text):
+			return 0, 0, false
+		}
+	}
 	if p.expr != nil {
 		at := p.expr.FindIndex(text)
 		if at == nil {

@@ -1,10 +1,15 @@
+//go:build unix
+
 package chat_test
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,7 +81,7 @@ func (a *agent) open(b *testing.B, dir string, cache *files.Cache) store.Store {
 }
 
 // The list of a large home: its first screen, all of it, and all of it where notes tell it;
-// and a search of it for what no session has, and of some for what nearly all have.
+// and a search of it for texts that no session has, few, and all, beside rg.
 func BenchmarkSessions(b *testing.B) {
 	for _, a := range agents {
 		b.Run(a.name, func(b *testing.B) {
@@ -117,69 +122,57 @@ func BenchmarkSessions(b *testing.B) {
 					list(b, cache, -1)
 				}
 			})
-			b.Run("search", func(b *testing.B) {
-				pattern := query.Literal("nowhere to be found", query.SmartCase)
-				for b.Loop() {
-					s, n := a.open(b, dir, nil), 0
-					for c, err := range pattern.Candidates(b.Context(), query.Sources(s, store.AnyOrder(b.Context(), s))) {
-						if err != nil || !c.Passed {
-							b.Fatalf("%+v, %v", c, err)
-						}
-						n++
-					}
-					if s.Close(); n == 0 {
-						b.Fatal("nothing is searched")
-					}
-				}
-			})
-			b.Run("found", func(b *testing.B) {
-				const most = 200 // sessions, the newest ones
-				pattern := query.Literal("part 8 of it", query.SmartCase)
-				hits, size := 0, int64(0)
-				for b.Loop() {
-					s, n := a.open(b, dir, nil), 0
-					hits, size = 0, 0
-					for c, err := range pattern.Candidates(b.Context(), query.Sources(s, s.Sessions(b.Context()))) {
-						if err != nil {
-							b.Fatal(err)
-						}
-						if n++; n > most {
-							break
-						}
-						if c.Passed {
-							continue
-						}
-						size += c.Size
-						hits += a.grep(b, s, c.ID, query.Search{Pattern: pattern})
-					}
-					if s.Close(); hits == 0 {
-						b.Fatal("nothing is found")
-					}
-				}
-				b.ReportMetric(float64(hits), "hits")
-				b.ReportMetric(float64(size)/1e6, "MB")
-			})
+			for name, text := range map[string]string{"absent": "nowhere to be found", "rare": "part 888 of it", "frequent": "part 8 of it", "common": "look at"} {
+				b.Run("search/"+name, func(b *testing.B) { a.search(b, dir, text) })
+				b.Run("rg/"+name, func(b *testing.B) { ripgrep(b, dir, text) })
+			}
 		})
 	}
 }
 
-// grep returns how many hits a search has in a session.
-func (a *agent) grep(b *testing.B, s store.Store, session string, search query.Search) (hits int) {
-	b.Helper()
-	var headers []model.Header
-	for h, err := range s.Headers(b.Context(), session) {
-		if err != nil {
+// search times a search of all sessions.
+func (a *agent) search(b *testing.B, dir, text string) {
+	before, hits := cpuTime(b, syscall.RUSAGE_SELF), 0
+	for b.Loop() {
+		s := a.open(b, dir, nil)
+		sessions := query.Sources(s, s.Sessions(b.Context()))
+		hits = 0
+		for hit, err := range query.SearchHome(b.Context(), sessions, query.HomeSearch{Search: query.Search{Pattern: query.Literal(text, query.SmartCase)}}) {
+			if err = errors.Join(err, hit.Err); err != nil {
+				b.Fatal(err)
+			}
+			hits++
+		}
+		s.Close()
+	}
+	b.ReportMetric(float64((cpuTime(b, syscall.RUSAGE_SELF)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(float64(hits), "hits")
+}
+
+// ripgrep times rg with the lines that it finds.
+func ripgrep(b *testing.B, dir, text string) {
+	if _, err := exec.LookPath("rg"); err != nil {
+		b.Skip("rg is not installed")
+	}
+	before, lines := cpuTime(b, syscall.RUSAGE_CHILDREN), 0
+	for b.Loop() {
+		out, err := exec.CommandContext(b.Context(), "rg", "--no-config", "--no-ignore", "--hidden", "-i", "-F", text, dir).Output()
+		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 			b.Fatal(err)
 		}
-		headers = append(headers, h)
+		lines = bytes.Count(out, []byte("\n"))
 	}
-	for _, err := range query.Open(s, model.NewTimeline(headers)).Grep(b.Context(), search) {
-		if err != nil {
-			b.Fatal(err)
-		}
-		hits++
+	b.ReportMetric(float64((cpuTime(b, syscall.RUSAGE_CHILDREN)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(float64(lines), "lines")
+}
+
+// cpuTime returns the CPU time that processes took.
+func cpuTime(b *testing.B, who int) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(who, &u); err != nil {
+		b.Fatal(err)
 	}
-	return hits
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // One session of 100 MB: its first page, its headers, a state at its head, its states on a loom.

@@ -75,13 +75,18 @@ func (m *Message) AppendJSON(dst []byte) []byte {
 }
 
 // writeJSON writes what AppendJSON appends.
-func (m *Message) writeJSON(to *joined) {
+func (m *Message) writeJSON(to *joined) { m.writeBlocks(to, func(*Block, int) {}) }
+
+// writeBlocks writes what AppendJSON appends, and calls wrote with each block that was written from a place on.
+func (m *Message) writeBlocks(to *joined, wrote func(b *Block, from int)) {
 	to.addText(`{"role":"`, m.Role.String(), `","content":[`)
 	for i := range m.Blocks {
 		if i > 0 {
 			to.addText(`,`)
 		}
+		from := len(to.data)
 		m.Blocks[i].writeJSON(to)
+		wrote(&m.Blocks[i], from)
 	}
 	to.addText(`]`)
 	writeMember(to, "id", m.ID)

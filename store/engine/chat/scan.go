@@ -35,7 +35,7 @@ type LineTeller interface {
 	Repeats() []string
 }
 
-// Telling says what a line tells by itself.
+// Telling is how much a line tells by itself.
 type Telling uint8
 
 const (
@@ -58,6 +58,7 @@ type lineScan struct {
 	from    int64
 	old     int
 	scratch jsontape.Scratch
+	before  jsontape.Scratch // of a line before the one at hand
 	text    joined
 	scanned store.Scanned
 }
@@ -198,25 +199,13 @@ func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 	l.text.data = l.text.data[:0]
 	out := &l.scanned
 	out.Role, out.At, out.Place, out.Blocks = m.Role.String(), when, line.At, out.Blocks[:0]
-	m.writeJSON(&l.text)
-	out.JSON = l.text.data
-	l.findBlocks(&m)
-	return l.Take(out), true
-}
-
-// findBlocks notes where in the message its calls and results are.
-func (l *lineScan) findBlocks(m *Message) {
-	at := len(`{"role":"`) + len(m.Role.String()) + len(`","content":[`)
-	var text joined
-	for i := range m.Blocks {
-		b := &m.Blocks[i]
-		text.data = text.data[:0]
-		b.writeJSON(&text)
+	m.writeBlocks(&l.text, func(b *Block, from int) {
 		if b.Kind == conversation.ToolCall || b.Kind == conversation.ToolResult {
-			l.scanned.Blocks = append(l.scanned.Blocks, store.ScannedBlock{From: at, To: at + len(text.data), Tool: b.Name, Call: b.ID, Failed: b.Failed})
+			out.Blocks = append(out.Blocks, store.ScannedBlock{From: from, To: len(l.text.data), Tool: b.Name, Call: b.ID, Failed: b.Failed})
 		}
-		at += len(text.data) + len(`,`)
-	}
+	})
+	out.JSON = l.text.data
+	return l.Take(out), true
 }
 
 // lineBefore returns the last line before a place of the buffer that has a text.
@@ -227,7 +216,7 @@ func (l *lineScan) lineBefore(end int, text string) (line *Line, ok bool) {
 	}
 	begin := bytes.LastIndexByte(l.buf[:at], '\n') + 1
 	raw := trimLine(l.buf[begin : at+bytes.IndexByte(l.buf[at:], '\n')])
-	return &Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw}, true
+	return &Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw, scratch: &l.before}, true
 }
 
 // findTool returns the tool of a call, which is made on a line before the one that was handed over; false where it is

@@ -274,16 +274,21 @@ func (f *format) Sources(_ engine.In, at chat.Spot) []string { return []string{a
 // Adds implements chat.Plain.
 func (f *format) Adds(e *chat.Entry) int { return min(len(e.Records), 1) }
 
-// TellLine implements chat.LineTeller. Where a line is of a sub-agent, the whole file tells whose session it is in.
+// longLine is a line that is not parsed before its type is known.
+const longLine = 64 << 10
+
+// TellLine implements chat.LineTeller. The session of a line of a sub-agent is known from the whole file.
 func (f *format) TellLine(at chat.Spot, line *chat.Line, before func(string) (*chat.Line, bool)) (m chat.Message, when time.Time, tells chat.Telling) {
-	kind, err := typeOf(line.Raw)
-	if err != nil || kind != typeUser && kind != typeAssistant && kind != typeAttachment {
-		if err != nil {
-			return m, when, chat.Unsure
+	kind := ""
+	if len(line.Raw) > longLine || bytes.HasPrefix(line.Raw, []byte(`{"type":`)) { // then the type is quickly known, or worth it
+		if kind, _ = typeOf(line.Raw); light[kind] {
+			return m, when, chat.Silent
 		}
-		return m, when, chat.Silent
 	}
 	v, err := line.Parse()
+	if kind = v.Get("type").Text(); err == nil && kind != typeUser && kind != typeAssistant && kind != typeAttachment {
+		return m, when, chat.Silent
+	}
 	is := v.Get(typeAttachment, "type").Text()
 	switch {
 	case err != nil, v.Get("isSidechain").True() && !isAgent(at.File):
