@@ -130,6 +130,7 @@ func findInHome(ctx context.Context, list *picker.Content, in scope, what query.
 		}
 		var of *results.Session
 		kept, ofSession := 0, 0
+		what.Exact = true // enter goes to the snapshot of a hit
 		for hit, err := range query.SearchHome(ctx, each, what) {
 			switch {
 			case !more:
