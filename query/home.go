@@ -117,7 +117,7 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 	return func(yield func(SessionHit, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		for of := range s.ahead(ctx, s.selectSessions(sessions)) {
+		for of := range s.searchAhead(ctx, s.selectSessions(sessions)) {
 			for part := range of.parts {
 				for _, hit := range part {
 					if !yield(hit, nil) {
@@ -168,9 +168,9 @@ type searched struct {
 	err  error
 }
 
-// ahead sends the sessions in their order, and searches them meanwhile, as many at once as there are processors. It ends
+// searchAhead sends the sessions in their order, and searches them meanwhile, as many at once as there are processors. It ends
 // with ctx.
-func (s *HomeSearch) ahead(ctx context.Context, sessions iter.Seq2[Source, error]) <-chan *searched {
+func (s *HomeSearch) searchAhead(ctx context.Context, sessions iter.Seq2[Source, error]) <-chan *searched {
 	order := make(chan *searched, atOnce)
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	go func() {
@@ -190,7 +190,7 @@ func (s *HomeSearch) ahead(ctx context.Context, sessions iter.Seq2[Source, error
 			go func() {
 				defer func() { <-free }()
 				defer close(of.parts)
-				s.look(ctx, of)
+				s.scanAhead(ctx, of)
 			}()
 		}
 	}()

@@ -14,8 +14,8 @@ import (
 // seed is of the hashes that tell texts of a session apart.
 var seed = maphash.MakeSeed()
 
-// look searches a session as far as that needs no reading of it.
-func (s *HomeSearch) look(ctx context.Context, of *searched) {
+// scanAhead searches a session as far as that needs no reading of it.
+func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
 	scanner := of.Store.Features().Scanner
 	if scanner == nil || len(s.needle) == 0 || s.Exact || s.Orphaned || s.All {
 		of.done = s.Pattern.look(ctx, of.Source).Passed
@@ -24,7 +24,7 @@ func (s *HomeSearch) look(ctx context.Context, of *searched) {
 	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}}
 	f.read = &located{read: func(ctx context.Context) (*model.Timeline, error) { return s.readTimeline(ctx, of.Source) }}
 	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.needle, Next: s.next, Decided: f.isDecided, Take: f.takeMessage})
-	f.flush()
+	f.flushPart()
 	of.done, of.told = done && err == nil && !f.unsure || f.ended, f.told // reading the session tells what is wrong
 	if !of.done && len(f.told) == 0 {
 		of.done = s.Pattern.look(ctx, of.Source).Passed
@@ -137,27 +137,27 @@ func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 	hit.Text = string(text)
 	f.part, f.size = append(f.part, hit), f.size+len(text)
 	f.ended = f.OnlyFirst
-	return f.send() && !f.ended
+	return f.sendPart() && !f.ended
 }
 
 // mostSent bounds the text that waits for a reader.
 const mostSent = 1 << 20
 
-// send hands over what waits if the reader is ready, or if it is much. It reports whether to go on.
-func (f *scanning) send() bool {
+// sendPart hands over what waits if the reader is ready, or if it is much. It reports whether to go on.
+func (f *scanning) sendPart() bool {
 	select {
 	case f.of.parts <- f.part:
 		f.part, f.size = nil, 0
 	default:
 		if f.size > mostSent {
-			return f.flush()
+			return f.flushPart()
 		}
 	}
 	return f.ctx.Err() == nil
 }
 
-// flush hands over what waits. It reports whether to go on.
-func (f *scanning) flush() bool {
+// flushPart hands over what waits. It reports whether to go on.
+func (f *scanning) flushPart() bool {
 	if len(f.part) == 0 {
 		return true
 	}
