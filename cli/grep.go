@@ -44,11 +44,12 @@ quotes, behind a backslash or with -F they are text.
 
   ` + g.Active + `  on the active path    ` + g.Head + `  the head    ` + g.Orphaned + `  off the active path    ` + g.Dot + `  a step of a turn
 
-A text of a transcript that need not be read for it has the time at which it was said;
-give SESSION or --json for its snapshot. A text that is first off the active path says
-where on the path it is, if it is there at all; --orphaned prints only those that are
-not. --all prints a text again at each snapshot where it comes back: the snapshot before
-it does not have it. The exit code is 1 if nothing is found.`,
+In all stores, a text of a transcript has the time at which it was said, as the
+transcript need not be read for it; give STORE, SESSION or --json for its snapshot. A
+text that is first off the active path says where on the path it is, if it is there at
+all; --orphaned prints only those that are not. --all prints a text again at each
+snapshot where it comes back: the snapshot before it does not have it. The exit code is
+1 if nothing is found.`,
 		Example: `  hindcast grep 'no room left' trips.db
   hindcast grep -F '60.50' trips.db trip-planner --role assistant
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
@@ -112,7 +113,7 @@ it does not have it. The exit code is 1 if nothing is found.`,
 			if of.session != "" { // it is the one, whenever it changed
 				found.Project, found.Agent, found.Since = "", "", time.Time{}
 			}
-			found.Exact = of.session != "" || p.json && !counted && !found.OnlyFirst
+			found.Exact = (len(args) > 1 || p.json) && !counted && !found.OnlyFirst
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
 			}

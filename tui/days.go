@@ -17,7 +17,7 @@ import (
 	"hindcast/tui/sheet"
 )
 
-// chartDays opens a chart of the last days: what each of them cost, or how many tokens it took where no price is known.
+// chartDays opens a chart of the last days. It shows the cost of each, or its tokens where no price is known.
 func (m *Model) chartDays() tea.Cmd {
 	if m.o.Ledger == nil {
 		m.say("the sums of sessions are switched off")

@@ -13,7 +13,7 @@ import (
 	"hindcast/tui/sheet"
 )
 
-// Beside a wide list, or below no list, is what the session under the cursor ends with. It is read once the cursor rests.
+// A wide list has the end of the session under the cursor beside it. It is read once the cursor rests.
 
 // preview holds the preview of the list.
 type preview struct {
@@ -32,7 +32,7 @@ type previewKey struct {
 	of picker.Stamp
 }
 
-// previewContent is what a preview tells of a session.
+// previewContent holds the end of a session for a preview.
 type previewContent struct {
 	sheet.Lines
 	key previewKey

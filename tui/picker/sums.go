@@ -113,7 +113,7 @@ func (p *Pane) LackSums(n int, again bool) (sessions [][]Row) {
 	return sessions
 }
 
-// SumText returns the known sums of a session in words, and its danger; "" for none.
+// SumText returns the known sums of a session in words, and its danger, or "".
 func (p *Pane) SumText(name Name) (sums, danger string) {
 	sum := p.sums[name]
 	if sum == nil {
