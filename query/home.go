@@ -168,6 +168,9 @@ type searched struct {
 	err  error
 }
 
+// atOnce bounds the sessions that are searched ahead of the reader.
+const atOnce = 256
+
 // searchAhead sends the sessions in their order, and searches them meanwhile, as many at once as there are processors. It ends
 // with ctx.
 func (s *HomeSearch) searchAhead(ctx context.Context, sessions iter.Seq2[Source, error]) <-chan *searched {

@@ -18,7 +18,7 @@ var seed = maphash.MakeSeed()
 func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
 	scanner := of.Store.Features().Scanner
 	if scanner == nil || len(s.needle) == 0 || s.Exact || s.Orphaned || s.All {
-		of.done = s.Pattern.look(ctx, of.Source).Passed
+		of.done = s.Pattern.passesOver(ctx, of.Source)
 		return
 	}
 	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}}
@@ -27,7 +27,7 @@ func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
 	f.flushPart()
 	of.done, of.told = done && err == nil && !f.unsure || f.ended, f.told // reading the session tells what is wrong
 	if !of.done && len(f.told) == 0 {
-		of.done = s.Pattern.look(ctx, of.Source).Passed
+		of.done = s.Pattern.passesOver(ctx, of.Source)
 	}
 }
 

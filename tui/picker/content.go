@@ -25,7 +25,7 @@ func NameOf(row *Row) Name { return Name{row.Store, row.ID} }
 // so a command can make it.
 type Content struct {
 	rows []Row
-	// folded are the lower-case texts that the filter looks at, projects the names that tell the projects apart,
+	// folded are the lower-case texts that FindRows looks at, projects the names that tell the projects apart,
 	// and times the times of the last changes as the list shows them.
 	folded, projects, times []string
 	// widths are the cells that each column needs, words those of the longest words.

@@ -1,4 +1,4 @@
-// Package picker is the list to pick a session from: the sessions of one store or of all, with a filter, in
+// Package picker is the list to pick a session from: the sessions of one store or of all, in
 // several orders, and in groups under headings.
 //
 // A picker is a plain struct that draws itself and knows which row is selected. What takes time for
@@ -7,9 +7,7 @@ package picker
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -31,8 +29,6 @@ type Pane struct {
 	// first row.
 	lines  []int
 	shown  int // how many of lines are rows
-	filter string
-	words  []string
 	window cell.Window
 	w      int
 	// unfolded are the rows whose sub-agents show.
@@ -82,29 +78,21 @@ func (p *Pane) Grow(c *Content) {
 func (p *Pane) arrange(selected Name) {
 	p.places, p.headings = p.content.sorted(orders[p.order], groupings[p.group], p.sums)
 	p.summed = 0
-	p.applyFilter(selected)
+	p.layOutLines(selected)
 }
 
-// Filter shows the rows whose texts hold every word of the text, whatever the
-// case; "" shows all.
-func (p *Pane) Filter(text string) {
-	p.filter, p.words = text, strings.Fields(strings.ToLower(text))
-	p.applyFilter(p.Name())
-}
-
-// applyFilter shows what the filter lets through, and selects a name in it.
-func (p *Pane) applyFilter(selected Name) {
+// layOutLines makes the lines of the rows that are not folded, and selects a name.
+func (p *Pane) layOutLines(selected Name) {
 	p.lines, p.shown = p.lines[:0], 0
 	last := ""
-	folds := len(p.words) == 0
 	agents := map[int][]int{} // of the rows that are unfolded
 	for _, i := range p.places {
-		if at := p.content.above[i]; folds && at >= 0 && p.unfolded[NameOf(&p.content.rows[at])] {
+		if at := p.content.above[i]; at >= 0 && p.unfolded[NameOf(&p.content.rows[at])] {
 			agents[at] = append(agents[at], i)
 		}
 	}
 	for _, i := range p.places {
-		if !p.matches(i) || folds && p.content.above[i] >= 0 {
+		if p.content.above[i] >= 0 {
 			continue
 		}
 		if p.headings != nil && (p.shown == 0 || p.headings[i] != last) {
@@ -116,15 +104,6 @@ func (p *Pane) applyFilter(selected Name) {
 	p.window.SetLen(len(p.lines))
 	p.settle(1)
 	p.Select(selected)
-}
-
-func (p *Pane) matches(i int) bool {
-	for _, word := range p.words {
-		if !strings.Contains(p.content.folded[i], word) {
-			return false
-		}
-	}
-	return true
 }
 
 // settle moves the cursor off a heading, down for 1 and up for -1 if there is a row.
@@ -147,7 +126,7 @@ func (p *Pane) moveTo(line int) {
 func (p *Pane) place() int    { return p.window.Cursor }
 func (p *Pane) firstRow() int { return slices.IndexFunc(p.lines, func(i int) bool { return i >= 0 }) }
 
-// FindSession returns the row with a name, and whether there is one. It looks at filtered rows too.
+// FindSession returns the row with a name, and whether there is one. It looks at folded rows too.
 func (p *Pane) FindSession(name Name) (Row, bool) {
 	for i := range p.content.rows {
 		if NameOf(&p.content.rows[i]) == name {
@@ -205,7 +184,7 @@ func (p *Pane) fold(shows bool) {
 	}
 	name := NameOf(&p.content.rows[i])
 	p.unfolded[name] = shows && len(p.content.agents[i]) > 0
-	p.applyFilter(name)
+	p.layOutLines(name)
 }
 
 // foldAll shows the sub-agents of all rows, or folds them.
@@ -214,28 +193,22 @@ func (p *Pane) foldAll(shows bool) {
 	for i := range p.content.rows {
 		p.unfolded[NameOf(&p.content.rows[i])] = shows && len(p.content.agents[i]) > 0
 	}
-	p.applyFilter(selected)
+	p.layOutLines(selected)
 }
 
 // Content returns the rows of the list.
 func (p *Pane) Content() *Content { return p.content }
 
-// Len returns the number of rows, filtered out or not.
+// Len returns the number of rows, folded or not.
 func (p *Pane) Len() int { return p.content.Len() }
 
-// Sessions returns the number of rows that are sessions, filtered out or not.
+// Sessions returns the number of rows that are sessions, folded or not.
 func (p *Pane) Sessions() int { return p.content.sessions }
 
-// IsFiltered reports whether a filter is on.
-func (p *Pane) IsFiltered() bool { return p.filter != "" }
-
-// Status says how many rows there are, what the filter looks for, and how they are sorted and grouped
+// Status says how many rows there are, and how they are sorted and grouped
 // if not as at first.
 func (p *Pane) Status() string {
 	text := model.Count(p.Sessions(), "session")
-	if p.filter != "" {
-		text = fmt.Sprintf("%d of %s with %s", p.shown, text, p.filter)
-	}
 	if p.order > 0 {
 		text += ", " + orders[p.order].words
 	}
@@ -313,8 +286,6 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 		r.Put(tokens.Title, " "+p.headings[-p.lines[line]-1]+" ")
 	case line < len(p.lines):
 		p.putRow(&r, line)
-	case y == head && p.Len() > 0:
-		r.Put(tokens.Muted, "  no session matches the filter")
 	}
 	return r.End(tokens.Text)
 }
@@ -376,7 +347,7 @@ func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
 		agents = "+" + model.Count(n, "agent")
 		end += gap + cell.Width(agents)
 	}
-	if p.content.above[i] >= 0 && len(p.words) == 0 {
+	if p.content.above[i] >= 0 {
 		r.Put(tokens.Muted, " "+g.BottomLeft+" ")
 	}
 	room := r.Room() - end

@@ -173,7 +173,7 @@ func nested() []Row {
 	)
 }
 
-// Sub-agents fold under the session that started them; a key shows them, and a filter finds them.
+// Sub-agents fold under the session that started them; a key shows them.
 func TestPane_foldsAgents(t *testing.T) {
 	p := openRows(98, 20, nested())
 	all := []string{"main", "main/a", "main/b", "main/b/c", "lost/d", "x", "y"}
@@ -194,10 +194,6 @@ func TestPane_foldsAgents(t *testing.T) {
 	p.Do(keymap.MoveDown)
 	p.Do(keymap.Fold)
 	check("folded at a sub-agent", "main", folded)
-	p.Filter("second")
-	check("filtered", "main/b", []string{"main/b"})
-	p.Filter("")
-	check("where the sub-agent folds", "main", folded)
 	p.Do(keymap.UnfoldAll)
 	check("all unfolded", "main", all)
 	p.Do(keymap.FoldAll)
@@ -265,27 +261,24 @@ func shownIDs(p *Pane) (ids []string) {
 	return ids
 }
 
-func TestPane_filters(t *testing.T) {
-	for _, c := range []struct {
-		filter, want, status string
-	}{
-		{"", "x\x1b[2J\u202ey\n", "8 sessions"},
-		{"SUP bill", "Support/billing", "1 of 8 sessions with SUP bill"},
-		{"lyon MAY", "trip-planner", "1 of 8 sessions with lyon MAY"},
-		{"claude api", "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", "2 of 8 sessions with claude api"},
-		{"/old/", "1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789", "1 of 8 sessions with /old/"},
-		{"nothing like it", "", "0 of 8 sessions with nothing like it"},
+func TestPane_FindRows(t *testing.T) {
+	p := openRows(80, 20, everything())
+	for words, want := range map[string][]string{
+		"sup bill":        {"Support/billing"},
+		"lyon may":        {"trip-planner"},
+		"claude api":      {"7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", "1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789"},
+		"/old/":           {"1c1d5cb9-ffe6-4e2c-bd4c-340dc7362789"},
+		"nothing like it": nil,
 	} {
-		p := openRows(80, 20, everything())
-		p.Do(keymap.Bottom)
-		p.Filter(c.filter)
-		p.Do(keymap.Top)
-		if c.filter == "" {
-			p.Do(keymap.MoveDown) // the store that cannot be read is first
+		var got []string
+		for _, i := range p.FindRows(strings.Fields(words), func(*Row) bool { return true }) {
+			got = append(got, p.Content().Row(i).ID)
 		}
-		got, _ := p.SelectedRow()
-		if got.ID != c.want || p.Status() != c.status {
-			t.Errorf("filter %q selects %q and says %q; want %q and %q", c.filter, got.ID, p.Status(), c.want, c.status)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, not %q", words, got, want)
+		}
+		if kept := p.FindRows(strings.Fields(words), func(*Row) bool { return false }); kept != nil {
+			t.Errorf("%q: %v are found though none is kept", words, kept)
 		}
 	}
 }
@@ -361,9 +354,7 @@ func TestPane_cursorIsOnARow(t *testing.T) {
 			keymap.Top, keymap.Bottom, keymap.Sort, keymap.Group, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll,
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			switch rapid.IntRange(0, 4).Draw(t, "kind") {
-			case 0:
-				p.Filter(rapid.SampledFrom([]string{"", "api", "e", "none at all"}).Draw(t, "filter"))
+			switch rapid.IntRange(1, 4).Draw(t, "kind") {
 			case 1:
 				p.Wheel(rapid.IntRange(-5, 5).Draw(t, "wheel"))
 			case 2:
@@ -381,11 +372,6 @@ func TestPane_cursorIsOnARow(t *testing.T) {
 func TestPane_keepsTheSelectionOnItsSession(t *testing.T) {
 	p := openRows(80, 10, sessions())
 	p.Select(Name{shop, "empty"})
-	p.Filter("e")
-	if got := p.Name().ID; got != "empty" {
-		t.Errorf("after filtering %q is selected", got)
-	}
-	p.Filter("")
 	p.Set(Prepare(append(rowsOf(claude, model.SessionInfo{ID: "empty", UpdatedAt: noon}), sessions()...), noon))
 	if got := p.Name(); got != (Name{shop, "empty"}) {
 		t.Errorf("after a new list %q of %s is selected", got.ID, got.Store.At)

@@ -1,0 +1,35 @@
+package query
+
+import (
+	"context"
+	"iter"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Source is a session of a store.
+type Source struct {
+	Store store.Store
+	model.SessionInfo
+}
+
+// Sources yields the sessions of one store.
+func Sources(s store.Store, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[Source, error] {
+	return func(yield func(Source, error) bool) {
+		for info, err := range sessions {
+			if !yield(Source{s, info}, err) {
+				return
+			}
+		}
+	}
+}
+
+// passesOver reports whether the store tells that no state of a session matches, without reading one.
+func (p *Pattern) passesOver(ctx context.Context, in Source) bool {
+	if len(p.needle) == 0 {
+		return false
+	}
+	may, err := store.Mentions(ctx, in.Store, in.ID, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
+	return !may && err == nil // reading the session tells what is wrong
+}

@@ -1,0 +1,56 @@
+package query
+
+import (
+	"testing"
+
+	"hindcast/store/kinds/claudecode"
+	"hindcast/store/kinds/pi"
+)
+
+// A search passes over the sessions whose files do not have the text, and over no other.
+func TestPattern_passesOver(t *testing.T) {
+	const all = -1
+	for _, c := range []struct {
+		store   string
+		pattern *Pattern
+		in      int // all is every session
+	}{
+		{"pi", Literal("branched by SessionManager", SmartCase), 1},
+		{"pi", Literal("BRANCHED by sessionmanager", IgnoreCase), 1},
+		{"pi", Literal("assistant", SmartCase), all},
+		{"claude-code", Literal("branched question", SmartCase), 1},
+		{"claude-code", Literal("no such words", SmartCase), 0},
+		{"claude-code", Literal("say \"no\"", SmartCase), all}, // which may stand there with escapes
+	} {
+		kind := pi.Kind(nil).Kind
+		if c.store == "claude-code" {
+			kind = claudecode.Kind(nil).Kind
+		}
+		s, err := kind.Open(t.Context(), "../testdata/coding/"+c.store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions, found, of := 0, 0, 0
+		for range s.Sessions(t.Context()) {
+			sessions++
+		}
+		for in, err := range Sources(s, s.Sessions(t.Context())) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if of++; !c.pattern.passesOver(t.Context(), in) {
+				found++
+			}
+		}
+		want := c.in
+		if want == all {
+			want = sessions
+		}
+		if found != want || of != sessions || sessions < 2 {
+			t.Errorf("%s, %+v: in %d of %d sessions, and there are %d", c.store, c.pattern, found, of, sessions)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
