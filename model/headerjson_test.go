@@ -179,6 +179,14 @@ func TestReason_inWords(t *testing.T) {
 	}
 }
 
+func TestReasonKind_Words(t *testing.T) {
+	for kind, want := range map[ReasonKind]string{ReasonWentOn: "went on", ReasonSecondLeaf: "second leaf", ReasonRewind: "rewind", 99: ReasonUnknown.String()} {
+		if got := kind.Words(); got != want {
+			t.Errorf("%s: %q, not %q", kind, got, want)
+		}
+	}
+}
+
 func TestReasonKind_namesComeBack(t *testing.T) {
 	for k := range ReasonKind(len(reasonNames)) {
 		if k.String() == "" || ParseReasonKind(k.String()) != k {

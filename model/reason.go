@@ -2,6 +2,7 @@ package model
 
 import (
 	"time"
+	"unicode"
 )
 
 // reasonNames are the JSON names of the kinds.
@@ -30,6 +31,18 @@ func (k ReasonKind) String() string {
 		return reasonNames[k]
 	}
 	return reasonNames[ReasonUnknown]
+}
+
+// Words returns the kind in words for people: "second leaf".
+func (k ReasonKind) Words() string {
+	var words []rune
+	for _, r := range k.String() {
+		if unicode.IsUpper(r) {
+			words = append(words, ' ')
+		}
+		words = append(words, unicode.ToLower(r))
+	}
+	return string(words)
 }
 
 // ParseReasonKind returns the kind of a JSON name, ReasonUnknown if the name is unknown.
