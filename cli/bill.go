@@ -286,7 +286,7 @@ func (b *bill) rowName(p *printer, r *ledger.Row) string {
 		if r.Branch == nil {
 			return "not left"
 		}
-		return p.fitName(printable.String(r.Session.ID), mostName) + " " + printable.String(r.Branch.Root) + ", " + r.Branch.Why.Words()
+		return p.fitName(printable.String(r.Session.ID), mostName) + " " + printable.String(r.Branch.Root) + ", " + r.Branch.Why.InWords()
 	case ledger.ByModel:
 		return cmp.Or(printable.String(r.Model), "no model named")
 	}

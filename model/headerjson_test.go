@@ -179,9 +179,9 @@ func TestReason_inWords(t *testing.T) {
 	}
 }
 
-func TestReasonKind_Words(t *testing.T) {
+func TestReasonKind_InWords(t *testing.T) {
 	for kind, want := range map[ReasonKind]string{ReasonWentOn: "went on", ReasonSecondLeaf: "second leaf", ReasonRewind: "rewind", 99: ReasonUnknown.String()} {
-		if got := kind.Words(); got != want {
+		if got := kind.InWords(); got != want {
 			t.Errorf("%s: %q, not %q", kind, got, want)
 		}
 	}

@@ -33,8 +33,8 @@ func (k ReasonKind) String() string {
 	return reasonNames[ReasonUnknown]
 }
 
-// Words returns the kind in words for people: "second leaf".
-func (k ReasonKind) Words() string {
+// InWords returns the kind in words for people: "second leaf".
+func (k ReasonKind) InWords() string {
 	var words []rune
 	for _, r := range k.String() {
 		if unicode.IsUpper(r) {
