@@ -38,6 +38,13 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add([]byte(boundaryOf("x", "x", "x", "x").String() + "\n" + user("x", "x", "X").String()))
+	// A boundary and a message of a sub-agent have one id.
+	side := func(id, parent string) string {
+		r := user(id, parent, "words "+parent)
+		r.more = map[string]any{"isSidechain": true}
+		return r.String()
+	}
+	f.Add([]byte(strings.Join([]string{boundaryOf("b", "a", "a").String(), side("a", "b"), side("b", "a"), side("a", "")}, "\n") + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		dir, _ := written(t, raw(text))
 		if err := holdsAll(t, dir, text); err != nil {

@@ -430,6 +430,9 @@ func (b *build) isRewritten(i, summary int) bool {
 	if !twice || first == i || e.Context == nil {
 		return false
 	}
+	if was := &b.file.Records[first].Is; !was.speaks && was.given == nil {
+		return false // another record of that id, which has no entry of its own
+	}
 	kept := b.nodes[first].entry
 	for at := b.s.Before(summary); ; at = b.s.Before(at) {
 		if b.kept++; at < 0 || b.kept > chat.MostKept {
