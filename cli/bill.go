@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -299,23 +298,6 @@ const leastName = 21
 // barCells is how many cells the longest bar of a day has.
 const barCells = 10
 
-// valueOf returns the length of the bar of a sum: its cost, or its tokens where no cost is known of any.
-func (b *bill) valueOf(s *ledger.Sum) float64 {
-	if b.Total.Cost > 0 {
-		return s.Cost
-	}
-	return s.Input + s.Output
-}
-
-// mostOfRow returns the longest bar of a row, which is above 0.
-func (b *bill) mostOfRow() float64 {
-	most := math.SmallestNonzeroFloat64
-	for i := range b.Rows {
-		most = max(most, b.valueOf(&b.Rows[i].Sum))
-	}
-	return most
-}
-
 // mostName bounds the title of a session in a row of a bill, and mostID its id on a terminal.
 const mostName, mostID = 32, 13
 
@@ -324,11 +306,11 @@ const mostName, mostID = 32, 13
 func (p *printer) writeBillText(b *bill) {
 	t := table{numbers: true}
 	t.addRow(slices.Concat([]string{b.by.String()}, billHeads)...)
-	most := b.mostOfRow()
+	shares := b.RowShares()
 	for i := range b.Rows {
 		name := b.rowName(p, &b.Rows[i])
 		if b.by == ledger.ByDay && p.width > 0 {
-			name += " " + p.glyphs.DrawBlocks(b.valueOf(&b.Rows[i].Sum)/most, barCells)
+			name += " " + p.glyphs.DrawBlocks(shares[i], barCells)
 		}
 		t.addRow(b.cellsOf(p, name, b.Rows[i].Sessions, &b.Rows[i].Sum)...)
 	}

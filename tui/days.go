@@ -59,21 +59,14 @@ func (m *Model) chartDays() tea.Cmd {
 
 // dayLines returns the lines of a chart, the newest day first: each with its cost, its tokens and its bar.
 func (o *Options) dayLines(bill *ledger.Bill, unread int) []sheet.Paragraph {
-	value := func(sum *query.Sum) float64 {
-		if bill.Total.Cost > 0 {
-			return sum.Cost
-		}
-		return sum.Input + sum.Output
-	}
 	words := func(sum *query.Sum) (money, tokens string) {
 		return cmp.Or(o.moneyOf(sum, true), "-"), model.ShortCount(sum.Input+sum.Output) + " tokens"
 	}
 	money, tokens := words(&bill.Total.Sum)
 	wide, long := cell.Width(money), cell.Width(tokens)
-	most := 0.0
 	for i := range bill.Rows {
 		money, tokens := words(&bill.Rows[i].Sum.Sum)
-		wide, long, most = max(wide, cell.Width(money)), max(long, cell.Width(tokens)), max(most, value(&bill.Rows[i].Sum.Sum))
+		wide, long = max(wide, cell.Width(money)), max(long, cell.Width(tokens))
 	}
 	line := func(label string, sum *query.Sum, share float64) sheet.Paragraph {
 		money, tokens := words(sum)
@@ -83,12 +76,8 @@ func (o *Options) dayLines(bill *ledger.Bill, unread int) []sheet.Paragraph {
 		}}
 	}
 	var lines []sheet.Paragraph
-	for i := range bill.Rows {
+	for i, share := range bill.RowShares() {
 		row := &bill.Rows[i]
-		share := 0.0
-		if most > 0 {
-			share = value(&row.Sum.Sum) / most
-		}
 		lines = append(lines, line(row.Day.Format("Mon 2 Jan"), &row.Sum.Sum, share))
 	}
 	lines = append(lines, line("total", &bill.Total.Sum, 0))

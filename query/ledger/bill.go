@@ -121,6 +121,26 @@ func NewBill(by By, prices query.Prices, since time.Time, entries []Entry) *Bill
 	return &w.Bill
 }
 
+// RowShares returns for each row its share of the largest one, from 0 to 1: by cost, or by tokens where no cost is known
+// of any.
+func (b *Bill) RowShares() []float64 {
+	shares := make([]float64, len(b.Rows))
+	for i := range b.Rows {
+		if shares[i] = b.Rows[i].Cost; b.Total.Cost <= 0 {
+			shares[i] = b.Rows[i].Input + b.Rows[i].Output
+		}
+	}
+	if len(shares) == 0 {
+		return nil
+	}
+	if most := slices.Max(shares); most > 0 {
+		for i := range shares {
+			shares[i] /= most
+		}
+	}
+	return shares
+}
+
 // mostNested bounds how often one session starts another.
 const mostNested = 100
 
