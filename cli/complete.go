@@ -110,7 +110,7 @@ func (a *App) pathWords(ctx context.Context, address string, rest []string, word
 	} else if session, err = latestSession(ctx, s); err != nil {
 		return nil, directive
 	}
-	t, err := readTimeline(ctx, s, session)
+	t, err := query.ReadTimeline(ctx, s, session)
 	if err != nil || t.Head() == model.NoNode {
 		return nil, directive
 	}
@@ -183,7 +183,7 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 		return nil
 	}
 	defer s.Close()
-	t, err := readTimeline(ctx, s, session)
+	t, err := query.ReadTimeline(ctx, s, session)
 	if err != nil {
 		return nil
 	}

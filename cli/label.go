@@ -208,7 +208,7 @@ func (a *App) labelsOf(ctx context.Context, sessions iter.Seq2[query.Source, err
 			}
 			var t *model.Timeline
 			if err == nil && len(list) > 0 {
-				t, err = readTimeline(ctx, session.Store, session.ID)
+				t, err = query.ReadTimeline(ctx, session.Store, session.ID)
 			}
 			if err != nil {
 				yield(labelJSON{}, err)

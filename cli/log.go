@@ -15,26 +15,15 @@ import (
 	"hindcast/look"
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/home"
 )
 
-// readTimeline reads the headers of a session.
-func readTimeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
-	var all model.Headers
-	for h, err := range s.Headers(ctx, session) {
-		if err != nil {
-			return nil, err
-		}
-		all.Add(&h)
-	}
-	return all.Timeline(0), nil
-}
-
 // labelledTimeline reads the headers and the labels of a session. That labels cannot be read is
 // said, and stops nothing.
 func (a *App) labelledTimeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
-	t, err := readTimeline(ctx, s, session)
+	t, err := query.ReadTimeline(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ type sums struct {
 
 // addUp adds up a session. Answers that name no model are of the one that is given.
 func addUp(ctx context.Context, s store.Store, session string, list *prices.List, modelName string) (*sums, error) {
-	t, err := readTimeline(ctx, s, session)
+	t, err := query.ReadTimeline(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}

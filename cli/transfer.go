@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/redact"
 	"hindcast/store"
 	"hindcast/store/home"
@@ -359,7 +360,7 @@ func (a *App) labelsByVisit(ctx context.Context, s store.Store, session string) 
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	t, err := readTimeline(ctx, s, session)
+	t, err := query.ReadTimeline(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}

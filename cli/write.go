@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/query"
 	"hindcast/store"
 )
 
@@ -245,7 +246,7 @@ type planned struct {
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
 	todo.assumed = store.AssumedBy(s).String()
 	if todo.timeline == nil {
-		todo.timeline, _ = readTimeline(ctx, s, todo.Session)
+		todo.timeline, _ = query.ReadTimeline(ctx, s, todo.Session)
 	}
 	if todo.timeline != nil {
 		todo.timeline.NamePlan(&todo.Plan) // a session of another store stays without names

@@ -250,12 +250,5 @@ func (s *HomeSearch) readTimeline(ctx context.Context, in Source) (*model.Timeli
 	if s.Timeline != nil {
 		return s.Timeline(ctx, in)
 	}
-	var all model.Headers
-	for h, err := range in.Store.Headers(ctx, in.ID) {
-		if err != nil {
-			return nil, err
-		}
-		all.Add(&h)
-	}
-	return all.Timeline(0), nil
+	return ReadTimeline(ctx, in.Store, in.ID)
 }

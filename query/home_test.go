@@ -36,14 +36,11 @@ func twoStores(t *testing.T) (sources []query.Source) {
 // timelineOf reads the timeline of a session.
 func timelineOf(t *testing.T, s store.Store, session string) *model.Timeline {
 	t.Helper()
-	var all model.Headers
-	for h, err := range s.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Add(&h)
+	all, err := query.ReadTimeline(t.Context(), s, session)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all.Timeline(0)
+	return all
 }
 
 // yieldSources yields sessions, and then an error if it is not nil.

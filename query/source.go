@@ -25,6 +25,18 @@ func Sources(s store.Store, sessions iter.Seq2[model.SessionInfo, error]) iter.S
 	}
 }
 
+// ReadTimeline reads the headers of a session.
+func ReadTimeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
+	var all model.Headers
+	for h, err := range s.Headers(ctx, session) {
+		if err != nil {
+			return nil, err
+		}
+		all.Add(&h)
+	}
+	return all.Timeline(0), nil
+}
+
 // passesOver reports whether the store tells that no state of a session matches, without reading one.
 func (p *Pattern) passesOver(ctx context.Context, in Source) bool {
 	if len(p.needle) == 0 {

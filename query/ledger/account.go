@@ -63,14 +63,10 @@ type Answer struct {
 // last change stands in for that of a visit without one. No person types to a session that another one started, nor
 // waits for it.
 func ReadAccount(ctx context.Context, s store.Store, of *model.SessionInfo) (*Account, error) {
-	var all model.Headers
-	for h, err := range s.Headers(ctx, of.ID) {
-		if err != nil {
-			return nil, err
-		}
-		all.Add(&h)
+	t, err := query.ReadTimeline(ctx, s, of.ID)
+	if err != nil {
+		return nil, err
 	}
-	t := all.Timeline(0)
 	w := writer{t: t, at: of.UpdatedAt, isAgent: of.Parent != "", branches: map[model.Node]int{}, roots: query.NewRoots(t)}
 	for stat, err := range query.Open(s, t).Stats(ctx) {
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/query"
 	"hindcast/store"
@@ -84,7 +83,11 @@ func TestAccount_isTheSumOfTheSession(t *testing.T) {
 			t.Errorf("%s %s: %+v, and of its note %+v", s.Store.At, s.ID, sum, again)
 		}
 		var want query.Sum
-		for stat, err := range query.Open(opened, a.timeline(t, opened, s.ID)).Stats(t.Context()) {
+		timeline, err := query.ReadTimeline(t.Context(), opened, s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stat, err := range query.Open(opened, timeline).Stats(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,19 +110,6 @@ func TestAccount_isTheSumOfTheSession(t *testing.T) {
 	if answers == 0 || turns == 0 || waited == 0 || left == 0 {
 		t.Errorf("%d answers, %d turns, %d branches, %v waited", answers, turns, left, waited)
 	}
-}
-
-// timeline returns the timeline of the session that the account is of.
-func (a *Account) timeline(t *testing.T, s store.Store, session string) *model.Timeline {
-	t.Helper()
-	var all model.Headers
-	for h, err := range s.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Add(&h)
-	}
-	return all.Timeline(0)
 }
 
 // A damaged note is no account, whatever is damaged.

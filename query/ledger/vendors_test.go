@@ -40,7 +40,7 @@ func TestAccount_isAsTheAgentCounted(t *testing.T) {
 		if opened.Features().Facts == nil {
 			continue
 		}
-		counted := countedOf(t, s, a)
+		counted := countedOf(t, s)
 		sum := a.Sum(listPrices(t))
 		if counted["counted.inputTokens"] == 0 || sum.Answers == 0 {
 			continue // the agent counts nothing, or its answers tell nothing
@@ -90,12 +90,15 @@ func listPrices(t *testing.T) *prices.List {
 }
 
 // countedOf returns what the agent itself counted for a session, by the keys of the facts.
-func countedOf(t *testing.T, s home.Session, a *Account) map[string]float64 {
+func countedOf(t *testing.T, s home.Session) map[string]float64 {
 	opened, err := s.Store.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := a.timeline(t, opened, s.ID)
+	line, err := query.ReadTimeline(t.Context(), opened, s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	counted := map[string]float64{}
 	if line.Head() == model.NoNode {
 		return counted
@@ -124,7 +127,7 @@ func TestAccount_ofCountsAlone(t *testing.T) {
 			continue
 		}
 		a, _ := readAccount(t, s)
-		sum, counted := a.Sum(listPrices(t)), countedOf(t, s, a)
+		sum, counted := a.Sum(listPrices(t)), countedOf(t, s)
 		if sum.Cost != counted["counted.cost"] || sum.Input != counted["counted.inputTokens"] || sum.Output != counted["counted.outputTokens"] {
 			t.Errorf("%s %s: %+v, and by the agent %v", s.Kind, s.ID, sum.Sum, counted)
 		}
@@ -135,8 +138,8 @@ func TestAccount_ofCountsAlone(t *testing.T) {
 	}
 }
 
-// What Claude Code counts is the sum of the answers, of the sub-agent, and of the request of the compaction, which no
-// answer tells of: it is what the count grew by across the boundary.
+// Claude Code counts the answers, the sub-agent, and the request of the compaction. No answer tells of the last: the
+// count grew by it across the boundary.
 func TestAccount_ofClaudeCode(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "coding", "claude-code", "projects", "-home-demo", withCompaction+".jsonl"))
 	if err != nil {
