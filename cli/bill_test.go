@@ -45,7 +45,7 @@ func TestStats_fitsTheTerminal(t *testing.T) {
 	}
 }
 
-// broken is a store of which one session cannot be read.
+// broken is a store that cannot read one of its sessions.
 type broken struct{ store.Store }
 
 var errTorn = errors.New("the page is torn")

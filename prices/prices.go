@@ -1,5 +1,5 @@
-// Package prices tells what models cost: by a small file of the user's, and behind it by the list prices of the vendors
-// that it brings along, list.toml.
+// Package prices holds the prices of models: those of a small file of the user's, and behind them the vendors' list
+// prices in list.toml.
 package prices
 
 import (

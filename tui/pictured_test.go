@@ -15,8 +15,8 @@ import (
 	"hindcast/store/kinds"
 )
 
-// pictured are the sessions of the home on the front page, as three tools write them: each turn is what the person
-// said, the command that was run and whether it failed, and the answer.
+// pictured holds the sessions of the home on the front page, for the formats of three tools. A turn has the person's
+// words, the command, behind "! " if it failed, and the answer.
 var pictured = []struct {
 	tool, project, id, ended string
 	turns                    [][3]string

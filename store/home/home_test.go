@@ -513,8 +513,7 @@ func TestHome_listsOthersWhileServersDoNotAnswer(t *testing.T) {
 	t.Error("nothing is listed")
 }
 
-// A store that appears in a usual place, below a folder or in the file of those that were added is listed while the
-// home is watched.
+// A watched home lists a store that appears in a usual place, below a folder, or in the file of added stores.
 func TestHome_watchesForNewStores(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		skip.Missing(t, "the system does not tell of new files")

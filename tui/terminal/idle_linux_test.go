@@ -174,8 +174,8 @@ func TestTerminal_paintsBeforeItReads(t *testing.T) {
 		}
 		until(fmt.Sprintf("%d,000 in 1 store", many/1000))
 		const inSight = 300
-		// Each has 8.7 kB, and is read once for the list. The sums of those in sight read them twice, and Claude Code
-		// has the begin of each session beside them looked at, which is all of it here.
+		// A session has 8.7 kB, and the list reads it once. The sums read the sessions in sight twice. To open these, the
+		// kind reads the first 48 kB of the other sessions of their projects, which is all of them here.
 		most := 2 * (many + inSight) * 8_800
 		listed := bytesRead(t, cmd.Process.Pid) - atFrame[sessions]
 		t.Logf("%d bytes are read to list %d sessions", listed, sessions)
