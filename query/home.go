@@ -47,7 +47,8 @@ func (s *HomeSearch) Narrow(by *Words) {
 // SessionHit is a text that was found in a session. With Err it has no text: Err says why the session could not be
 // searched, or not to its end.
 //
-// Where a session need not be read, Visit and Active are model.NoNode, Path is "" and Message -1 until [SessionHit.Locate].
+// Where a session need not be read, Visit and Active are model.NoNode and Message -1 until [SessionHit.Locate], and Path
+// is "".
 type SessionHit struct {
 	Source
 	Hit
@@ -68,8 +69,8 @@ type located struct {
 	read     func(ctx context.Context) (*model.Timeline, error)
 }
 
-// Locate returns the timeline of the session, and fills in Ref, Visit and Active where they are not known. It may read the
-// session, once for all that was found in it.
+// Locate returns the timeline of the session, and fills in Ref, Message, Visit and Active where they are not known. It may
+// read the session, once for all that was found in it.
 func (h *SessionHit) Locate(ctx context.Context) (*model.Timeline, error) {
 	h.read.mu.Lock()
 	defer h.read.mu.Unlock()
@@ -84,11 +85,10 @@ func (h *SessionHit) Locate(ctx context.Context) (*model.Timeline, error) {
 	if h.Visit != model.NoNode {
 		return t, nil
 	}
-	ref, err := h.Store.Features().Scanner.Find(ctx, h.ID, h.place)
+	ref, err := h.FindRef(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h.Ref = ref
 	for n := range model.Node(t.Len()) {
 		if at := t.Header(n); at.Ref() == ref {
 			h.Visit = n
@@ -109,6 +109,16 @@ func (h *SessionHit) Locate(ctx context.Context) (*model.Timeline, error) {
 		}
 	}
 	return t, nil
+}
+
+// FindRef returns Ref. It fills in Ref and Message where they are not known, and may read the session for them.
+func (h *SessionHit) FindRef(ctx context.Context) (model.Ref, error) {
+	if h.Ref != (model.Ref{}) {
+		return h.Ref, nil
+	}
+	var err error
+	h.Ref, h.Message, err = h.Store.Features().Scanner.Find(ctx, h.ID, h.place)
+	return h.Ref, err
 }
 
 // SearchHome searches sessions in their order, and yields each text as it is found. While the reader takes

@@ -115,7 +115,7 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 // describeHits returns hits as lines, sorted.
 func describeHits(hits []query.SessionHit) (lines []string) {
 	for _, h := range hits {
-		lines = append(lines, fmt.Sprintf("%q %d-%d key %v role %s tool %s failed %v visit %d %s active %d", h.Text, h.From, h.To, h.Key, h.Role, h.Tool, h.Failed, h.Visit, h.Ref.ID, h.Active))
+		lines = append(lines, fmt.Sprintf("%q %d-%d key %v role %s tool %s failed %v message %d visit %d %s active %d", h.Text, h.From, h.To, h.Key, h.Role, h.Tool, h.Failed, h.Message, h.Visit, h.Ref.ID, h.Active))
 	}
 	slices.Sort(lines)
 	return lines

@@ -48,6 +48,7 @@ type Scanner struct {
 	// Scan scans a session, and reports whether the session is done. If it is not, the messages that were taken are
 	// messages of the session, and others may be missing.
 	Scan func(ctx context.Context, session string, scan Scan) (done bool, err error)
-	// Find returns the snapshot that a message at a place belongs to. The error is model.ErrNoSnapshot where none is.
-	Find func(ctx context.Context, session string, place int64) (model.Ref, error)
+	// Find returns the snapshot that a message at a place belongs to, and the message's number in its state. The error is
+	// model.ErrNoSnapshot where none is.
+	Find func(ctx context.Context, session string, place int64) (ref model.Ref, message int, err error)
 }

@@ -14,8 +14,10 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/query"
+	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/kinds"
+	"hindcast/store/kinds/pi"
 	"hindcast/store/storetest/fake"
 	"hindcast/store/storetest/machine"
 	"hindcast/store/storetest/skip"
@@ -62,6 +64,11 @@ func lineOf(screen, text string) int {
 	return -1
 }
 
+// linesAbove returns the first n lines of a screen, without the footer.
+func linesAbove(screen string, n int) string {
+	return strings.Join(strings.SplitN(screen, "\n", n+1)[:n], "\n")
+}
+
 // One key and words search everywhere: titles show first, and below them what was said in sessions of several tools,
 // newest first. Enter opens a hit with its word marked in Messages, Esc comes back to the hit, and again to the row of
 // its session.
@@ -82,7 +89,7 @@ func TestSearch_everywhere(t *testing.T) {
 	p.Press(keymap.Input, keymap.Accept)
 	shows(t, p, "conversations › ", "[Messages]", `"reply to: second": match 1 of 1`)
 	p.Press(keymap.Messages, keymap.Back)
-	if lines := strings.SplitN(p.Screen(), "\n", 30); strings.Join(lines[:29], "\n") != strings.Join(strings.SplitN(before, "\n", 30)[:29], "\n") {
+	if linesAbove(p.Screen(), 29) != linesAbove(before, 29) {
 		t.Errorf("Esc leads to\n%s\nnot to\n%s", p.Screen(), before)
 	}
 	p.Press(keymap.Picker, keymap.Back)
@@ -101,6 +108,64 @@ func TestSearch_asDrawn(t *testing.T) {
 		p.Golden()
 		shows(t, p, "titles", "said", "trip-planner", "packing-list", "hits in 2 sessions")
 	})
+}
+
+// locator is a store that says when a hit is located, and waits for leave to do it.
+type locator struct {
+	store.Store
+	asked, leave chan struct{}
+}
+
+func (l *locator) Features() store.Features {
+	f := l.Store.Features()
+	scanner := *f.Scanner
+	find := scanner.Find
+	scanner.Find = func(ctx context.Context, session string, place int64) (model.Ref, int, error) {
+		l.asked <- struct{}{}
+		select {
+		case <-l.leave:
+			return find(ctx, session, place)
+		case <-ctx.Done():
+			return model.Ref{}, -1, ctx.Err()
+		}
+	}
+	f.Scanner = &scanner
+	return f
+}
+
+// A hit of a transcript that was not read is located when it is opened: the screen says so meanwhile, and then lands on the
+// very message. A person who turns back meanwhile stays where they went.
+func TestSearch_locatesHits(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	s, err := pi.Kind(nil).Open(t.Context(), filepath.Join("..", "testdata", "coding", "pi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l := &locator{s, make(chan struct{}), make(chan struct{})}
+	p := start(t, options(l), 100, 30)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("reply to: role:assistant")
+	shows(t, p, "hits in", "◆ assistant")
+	p.Press(keymap.Input, keymap.MoveDown, keymap.MoveDown)
+	selects(t, p, "◆ assistant")
+	found := linesAbove(p.Screen(), 29)
+	p.Send(screentest.Key(t, "enter"))
+	<-l.asked
+	waitFor(t, p, "locating the hit")
+	p.Send(screentest.Key(t, "esc"))
+	p.Send(screentest.Key(t, "esc"))
+	p.WaitFor("the hits", func(screen string) bool { return strings.Contains(screen, "◆ assistant") })
+	close(l.leave)
+	p.Idle()
+	if linesAbove(p.Screen(), 29) != found {
+		t.Errorf("from the hits\n%s\nEsc leads back to\n%s", found, p.Screen())
+	}
+	p.Send(screentest.Key(t, "enter"))
+	<-l.asked
+	p.Idle()
+	shows(t, p, "[Messages]", `"reply to:": match 2 of 2`)
 }
 
 // Without colours the words of the field and the match still stand out by their place, and all signs are ASCII.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -284,6 +285,7 @@ func (m *Model) openIn(in *home.Store, session string) tea.Cmd {
 
 // backToSearch goes from a session back to the results that led to it.
 func (m *Model) backToSearch() tea.Cmd {
+	m.stop(locating)
 	m.search.open, m.aim = true, aim{}
 	m.resize(m.layout.w, m.layout.h)
 	if m.search.from.store == nil {
@@ -296,6 +298,7 @@ func (m *Model) backToSearch() tea.Cmd {
 func (m *Model) closeSearch() tea.Cmd {
 	s := m.search
 	m.stop(searching)
+	m.stop(locating)
 	m.search, m.aim = nil, aim{}
 	m.resize(m.layout.w, m.layout.h)
 	from := s.from
@@ -332,6 +335,9 @@ type aim struct {
 
 // aimAt goes to the snapshot of a hit, and to the text in Messages, or in State where no message has it.
 func (m *Model) aimAt(hit *results.Hit) tea.Cmd {
+	if hit.Ref == (model.Ref{}) {
+		return m.locateHit(hit)
+	}
 	show := keymap.ShowMessages
 	if hit.Message < 0 && hit.Role == "" {
 		show = keymap.ShowState
@@ -342,6 +348,22 @@ func (m *Model) aimAt(hit *results.Hit) tea.Cmd {
 	m.focusOn(onTab)
 	m.landAtTarget()
 	return m.reachAim()
+}
+
+// locateHit goes to a hit of a session that was not read, once its snapshot is found.
+func (m *Model) locateHit(hit *results.Hit) tea.Cmd {
+	located := *hit
+	return m.start(locating, "locating the hit", func(ctx context.Context, _ *progress) fact {
+		var err error
+		located.Ref, located.Message, err = located.Locate(ctx)
+		return func() tea.Cmd {
+			if err != nil {
+				m.fail(err)
+				return nil
+			}
+			return tea.Batch(m.aimAt(&located), m.followCursor())
+		}
+	})
 }
 
 // missAim goes on to State where Messages was searched for the text of a hit and does not show it.

@@ -130,7 +130,6 @@ func findInHome(ctx context.Context, list *picker.Content, in scope, what query.
 		}
 		var of *results.Session
 		kept, ofSession := 0, 0
-		what.Exact = true // enter goes to the snapshot of a hit
 		for hit, err := range query.SearchHome(ctx, each, what) {
 			switch {
 			case !more:
@@ -184,6 +183,14 @@ func excerptOf(hit *query.SessionHit, left bool) *results.Hit {
 	}
 	h.Before, h.Match, h.After = results.CutExcerpt(hit.Text, hit.From, hit.To)
 	h.Find = longestLine(hit.Text[hit.From:hit.To])
+	if h.Ref == (model.Ref{}) {
+		of := *hit
+		of.Text = "" // it may be long
+		h.Locate = func(ctx context.Context) (model.Ref, int, error) {
+			ref, err := of.FindRef(ctx)
+			return ref, of.Message, err
+		}
+	}
 	return h
 }
 

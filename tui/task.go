@@ -18,6 +18,7 @@ const (
 	fetching                   // states that may be wanted next
 	finding                    // a search
 	searching                  // what was said in sessions
+	locating                   // the snapshot of a hit
 	asking                     // a question about time
 	blaming                    // which snapshot set each value
 	comparing                  // two lines

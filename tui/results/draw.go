@@ -122,7 +122,7 @@ func (p *Pane) putHit(r *cell.Row, tokens *theme.Tokens, h *Hit) {
 	r.Fill(tokens.Text, 1)
 	sign, pick := p.signOf(h.Role)
 	who := strings.TrimSpace(sign + " " + h.Role + " " + h.Tool)
-	if h.Message < 0 {
+	if h.Message < 0 && h.Role == "" {
 		who, pick = h.Path, sheet.Muted
 	}
 	r.Column(pick(tokens), who, min(roleWidth, r.Room()/4))

@@ -5,6 +5,7 @@
 package results
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,8 @@ type Hit struct {
 	// Ref is the snapshot that has the text first; Left says that no snapshot on the path has it.
 	Ref  model.Ref
 	Left bool
+	// Locate returns Ref and Message where Ref is zero. It may read the session.
+	Locate func(context.Context) (ref model.Ref, message int, err error)
 	// Message is the message that the text is in, or -1, and Path its place in the state.
 	Message              int
 	Role, Tool, Path     string

@@ -241,16 +241,23 @@ func (l *lineScan) findTool(call string) (string, bool) {
 }
 
 // findPlace implements store.Scanner.
-func (s *Store) findPlace(ctx context.Context, session string, place int64) (model.Ref, error) {
+func (s *Store) findPlace(ctx context.Context, session string, place int64) (ref model.Ref, message int, err error) {
 	one, err := s.findSession(ctx, session)
 	if err != nil {
-		return model.Ref{}, s.Wrap(err, "read session %q", session)
+		return model.Ref{}, -1, s.Wrap(err, "read session %q", session)
 	}
+	format := s.format.(LineTeller)
 	for i := range one.Entries {
 		e := &one.Entries[i]
-		if (e.File == "" || e.File == one.Spot.File) && slices.ContainsFunc(e.Records, func(r Span) bool { return r.At == place }) {
-			return model.Ref{Session: session, ID: e.ID}, nil
+		at := slices.IndexFunc(e.Records, func(r Span) bool { return r.At == place })
+		if at < 0 || e.File != "" && e.File != one.Spot.File {
+			continue
 		}
+		reads := one.Reads(i)
+		for _, before := range reads[:max(slices.Index(reads, i), 0)] {
+			message += format.Adds(&one.Entries[before])
+		}
+		return model.Ref{Session: session, ID: e.ID}, message + min(at, format.Adds(e)-1), nil
 	}
-	return model.Ref{}, s.Wrap(model.ErrNoSnapshot, "find byte %d of session %q", place, session)
+	return model.Ref{}, -1, s.Wrap(model.ErrNoSnapshot, "find byte %d of session %q", place, session)
 }
