@@ -267,7 +267,7 @@ func (b *bill) costText(p *printer, s *query.Sum) string {
 	case s.Unpriced == s.Answers:
 		return p.glyphs.Sentence("–")
 	}
-	return prices.CostText(s.Cost, printable.String(b.prices.Currency))
+	return s.CostText(printable.String(b.prices.Currency))
 }
 
 // rowName returns the name of a row.

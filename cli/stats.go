@@ -47,7 +47,8 @@ With SESSION it adds up the active path, its turns, each branch off it and each 
 An answer counts once, in the snapshot in which it came to its path.
 
 Prices are those that the agent itself wrote, else those of a file of your own, else
-the list prices of the vendors; the last lines say which. Your own file is
+the list prices of the vendors; the last lines say which. An agent's are in dollars, and
+stand apart from prices in another currency. Your own file is
 ~/.config/hindcast/prices.toml (or hindcast/prices.toml in $XDG_CONFIG_HOME):
 
   currency = "USD"           # of another currency there are no list prices
@@ -206,6 +207,7 @@ type spentJSON struct {
 	Unpriced         int      `json:"unpriced"`
 	OwnPriced        int      `json:"ownPriced,omitempty"`
 	ListPriced       int      `json:"listPriced,omitempty"`
+	OwnCost          float64  `json:"ownCost,omitempty"`
 	ToolCalls        int      `json:"toolCalls"`
 	ToolErrors       int      `json:"toolErrors"`
 }
@@ -215,7 +217,7 @@ func sumOf(s *query.Sum) sumJSON { return sumJSON{s.Snapshots, spentOf(s)} }
 func spentOf(s *query.Sum) spentJSON {
 	out := spentJSON{
 		s.Answers, s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Milliseconds, nil, s.Unpriced, s.Own, s.Listed,
-		s.Calls, s.Errors,
+		s.OwnCost, s.Calls, s.Errors,
 	}
 	if s.Answers > s.Unpriced {
 		out.Cost = &s.Cost
@@ -338,7 +340,7 @@ var sumHeads = []string{"answers", "in", "out", "from cache", "into cache", "cos
 func (s *sums) answerColumns(sum *query.Sum) []string {
 	cost := ""
 	if sum.Answers > sum.Unpriced {
-		cost = strings.TrimSpace(strconv.FormatFloat(sum.Cost, 'f', 4, 64) + " " + printable.String(s.prices.Currency))
+		cost = sum.CostText(printable.String(s.prices.Currency))
 		if sum.Unpriced > 0 {
 			cost += " and more"
 		}
@@ -495,21 +497,11 @@ func (p *printer) remarksOn(s *sums) {
 
 // pricesLine returns a sentence about the prices of a sum: who set them, and how many answers have one.
 func pricesLine(sum *query.Sum, list *prices.List) string {
-	priced := sum.Answers - sum.Unpriced
 	switch {
 	case sum.Answers == 0:
 		return "no answer tells of tokens"
-	case priced == 0:
+	case sum.Answers == sum.Unpriced:
 		return fmt.Sprintf("no price is known of %s; hindcast stats --help says how to give one", model.Count(sum.Answers, "answer"))
 	}
-	var whose []string
-	for _, of := range []struct {
-		n    int
-		whom string
-	}{{sum.Own, "the agent's own"}, {priced - sum.Own - sum.Listed, "yours"}, {sum.Listed, "list prices of " + list.ListDate}} {
-		if of.n > 0 {
-			whose = append(whose, fmt.Sprintf("%d %s", of.n, of.whom))
-		}
-	}
-	return fmt.Sprintf("prices of %d of %s: %s", priced, model.Count(sum.Answers, "answer"), strings.Join(whose, ", "))
+	return "prices of " + sum.PricesText(list.ListDate)
 }

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -100,7 +99,7 @@ var listText string
 
 // listPrices returns the list prices.
 var listPrices = sync.OnceValue(func() *List {
-	d, err := parse("list.toml", listText)
+	d, err := decodeFile("list.toml", listText)
 	if err != nil {
 		panic(err) // a test reads it
 	}
@@ -133,7 +132,7 @@ type document struct {
 //
 // The first entry that fits counts. A name also fits with a provider before it and a date behind it.
 func Parse(file, text string) (*List, error) {
-	d, err := parse(file, text)
+	d, err := decodeFile(file, text)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +144,8 @@ func Parse(file, text string) (*List, error) {
 	return &l, nil
 }
 
-// parse reads a file of prices.
-func parse(file, text string) (*document, error) {
+// decodeFile reads a file of prices.
+func decodeFile(file, text string) (*document, error) {
 	var d document
 	meta, err := toml.Decode(text, &d)
 	if err != nil {
@@ -183,7 +182,7 @@ func (l *List) Cost(u conversation.Usage) (cost float64, source conversation.Pri
 		if !p.fits(names[:], u.Input) {
 			continue
 		}
-		if cost, known := p.of(u); known {
+		if cost, known := p.costOf(u); known {
 			return cost, conversation.UserPrice
 		}
 		return 0, conversation.Unpriced // the user's word, as far as it goes
@@ -194,7 +193,7 @@ func (l *List) Cost(u conversation.Usage) (cost float64, source conversation.Pri
 			if p.UpTo > 0 && u.Input > p.UpTo {
 				continue
 			}
-			if cost, known := p.of(u); known {
+			if cost, known := p.costOf(u); known {
 				return cost, conversation.ListPrice
 			}
 			return 0, conversation.Unpriced
@@ -227,8 +226,8 @@ func (p *price) fits(names []string, input float64) bool {
 	return false
 }
 
-// of returns the cost of tokens; false if a price that it needs is unknown.
-func (p *price) of(u conversation.Usage) (cost float64, known bool) {
+// costOf returns the cost of tokens; false if a price that it needs is unknown.
+func (p *price) costOf(u conversation.Usage) (cost float64, known bool) {
 	hour := p.CacheWriteHour
 	if hour == nil {
 		hour = p.CacheWrite
@@ -252,17 +251,4 @@ func (p *price) of(u conversation.Usage) (cost float64, known bool) {
 		cost += part.tokens * *part.price / perMillion
 	}
 	return cost, true
-}
-
-// CostText returns a cost for people, as "$12.34", "$0.0061" or "3.20 EUR".
-func CostText(cost float64, currency string) string {
-	digits := 2
-	if cost > 0 && cost < 0.1 {
-		digits = 4
-	}
-	text := strconv.FormatFloat(cost, 'f', digits, 64)
-	if currency == "USD" {
-		return "$" + text
-	}
-	return strings.TrimSpace(text + " " + currency)
 }

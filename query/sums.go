@@ -2,7 +2,10 @@ package query
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -19,8 +22,9 @@ type Sum struct {
 	// Milliseconds is how long the models took, summed over the answers that tell it.
 	Milliseconds float64
 	// Cost is the cost of the answers with a known price; Unpriced counts the others. Own counts the answers that
-	// tell their price themselves, and Listed the answers at the prices of Hindcast's own list.
-	Cost                  float64
+	// tell their price themselves, in dollars, and Listed the answers at the prices of Hindcast's own list. OwnCost is
+	// the part of Cost that the agents tell.
+	Cost, OwnCost         float64
 	Unpriced, Own, Listed int
 	// Calls counts tool calls, and Errors the tools that failed.
 	Calls, Errors int
@@ -58,6 +62,7 @@ func (s *Sum) AddAnswer(u conversation.Usage, prices Prices) {
 		return
 	case conversation.OwnPrice:
 		s.Own++
+		s.OwnCost += cost
 	case conversation.ListPrice:
 		s.Listed++
 	}
@@ -69,7 +74,59 @@ func (s *Sum) AddSum(o Sum) {
 	s.Snapshots, s.Answers, s.Calls, s.Errors = s.Snapshots+o.Snapshots, s.Answers+o.Answers, s.Calls+o.Calls, s.Errors+o.Errors
 	s.Input, s.Output, s.Milliseconds = s.Input+o.Input, s.Output+o.Output, s.Milliseconds+o.Milliseconds
 	s.CacheRead, s.CacheWrite, s.Cost = s.CacheRead+o.CacheRead, s.CacheWrite+o.CacheWrite, s.Cost+o.Cost
-	s.Unpriced, s.Own, s.Listed = s.Unpriced+o.Unpriced, s.Own+o.Own, s.Listed+o.Listed
+	s.Unpriced, s.Own, s.Listed, s.OwnCost = s.Unpriced+o.Unpriced, s.Own+o.Own, s.Listed+o.Listed, s.OwnCost+o.OwnCost
+}
+
+// dollars is the currency in which agents tell the cost of an answer.
+const dollars = "USD"
+
+// CostText returns the cost for people, "" if no price is known. currency is that of the prices; dollars that agents tell
+// are never added to another one.
+//
+//	$12.34   $0.0061   3.20 EUR   3.20 EUR + $0.12
+func (s *Sum) CostText(currency string) string {
+	switch priced := s.Answers - s.Unpriced; {
+	case priced == 0:
+		return ""
+	case s.Own == priced || currency == dollars:
+		return costText(s.Cost, dollars)
+	case s.Own > 0:
+		return costText(s.Cost-s.OwnCost, currency) + " + " + costText(s.OwnCost, dollars)
+	}
+	return costText(s.Cost, currency)
+}
+
+// costText returns an amount in a currency, with more digits where it is small.
+func costText(cost float64, currency string) string {
+	const small = 0.1
+	digits := 2
+	if cost > 0 && cost < small {
+		digits = 4
+	}
+	text := strconv.FormatFloat(cost, 'f', digits, 64)
+	if currency == dollars {
+		return "$" + text
+	}
+	return strings.TrimSpace(text + " " + currency)
+}
+
+// PricesText counts the answers with a known price by the source of the price; "" without any. listDate is the month
+// of the list prices.
+func (s *Sum) PricesText(listDate string) string {
+	priced := s.Answers - s.Unpriced
+	if priced == 0 {
+		return ""
+	}
+	var whose []string
+	for _, of := range []struct {
+		n    int
+		whom string
+	}{{s.Own, "the agent's own"}, {priced - s.Own - s.Listed, "yours"}, {s.Listed, strings.TrimSuffix("list prices of "+listDate, " of ")}} {
+		if of.n > 0 {
+			whose = append(whose, strconv.Itoa(of.n)+" "+of.whom)
+		}
+	}
+	return fmt.Sprintf("%d of %s: %s", priced, model.Count(s.Answers, "answer"), strings.Join(whose, ", "))
 }
 
 // Totals are the sums of a session.

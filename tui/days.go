@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -23,9 +22,7 @@ func (m *Model) chartDays() tea.Cmd {
 		m.say("the sums of sessions are switched off")
 		return nil
 	}
-	o, rows := m.o, m.list.Content().Rows()
-	year, month, day := o.Now().In(o.Zone).Date()
-	since := time.Date(year, month, day-recentDays+1, 0, 0, 0, 0, o.Zone)
+	o, rows, since := m.o, m.list.Content().Rows(), m.o.firstDay()
 	return m.start(charting, "adding up days", func(ctx context.Context, done *progress) fact {
 		done.of.Store(int64(len(rows)))
 		var entries []ledger.Entry

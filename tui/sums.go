@@ -146,26 +146,8 @@ func dangerOf(ctx context.Context, row picker.Row) string {
 
 // moneyOf returns the cost of a sum, with + where more answers or sessions are not counted; "" if no price is known.
 func (o *Options) moneyOf(sum *query.Sum, whole bool) string {
-	if sum.Answers == sum.Unpriced {
-		return ""
-	}
-	places := 2
-	if sum.Cost < 0.01 {
-		places = 4
-	}
-	text := strconv.FormatFloat(sum.Cost, 'f', places, 64)
-	currency := o.Currency
-	if currency == "" && sum.Own+sum.Listed == sum.Answers-sum.Unpriced {
-		currency = "USD" // the currency of agents and of the list
-	}
-	switch currency {
-	case "USD":
-		text = "$" + text
-	case "":
-	default:
-		text += " " + currency
-	}
-	if sum.Unpriced > 0 || !whole {
+	text := sum.CostText(o.Currency)
+	if text != "" && (sum.Unpriced > 0 || !whole) {
 		text += "+"
 	}
 	return text
@@ -177,15 +159,20 @@ type recentSum struct {
 	known, all int
 }
 
+// firstDay returns the midnight at which the last days begin.
+func (o *Options) firstDay() time.Time {
+	year, month, day := o.Now().In(o.Zone).Date()
+	return time.Date(year, month, day-recentDays+1, 0, 0, 0, 0, o.Zone)
+}
+
 // sumRecent adds up the last days by the notes of the ledger.
 func (m *Model) sumRecent(content *picker.Content) tea.Cmd {
-	o, young := m.o, m.sums.young
+	o, young, since := m.o, m.sums.young, m.o.firstDay()
 	m.sums.outdated, m.sums.content = false, content
 	return m.start(summing, "", func(ctx context.Context, _ *progress) fact {
 		began := time.Now()
 		sum := &recentSum{}
-		met := map[uint64]bool{}
-		since := o.Now().AddDate(0, 0, -recentDays)
+		var entries []ledger.Entry
 		for _, row := range content.Rows() {
 			if row.Err != nil || row.UpdatedAt.Before(since) {
 				continue
@@ -199,32 +186,17 @@ func (m *Model) sumRecent(content *picker.Content) tea.Cmd {
 				account, known = read, err == nil
 			}
 			if sum.all++; known {
-				sum.known++
-				sum.addAccount(&o, account, since, met)
+				entries = append(entries, ledger.Entry{Session: row, Account: account})
 			}
 		}
+		sum.known = len(entries)
+		sum.Sum = ledger.NewBill(ledger.ByDay, o.Prices, since, entries).Total.Sum
 		took := time.Since(began)
 		return func() tea.Cmd {
 			m.sums.recent, m.dirty = sum, true
 			return m.restSums(took)
 		}
 	})
-}
-
-// addAccount adds the answers of a session since a time that were not met.
-func (r *recentSum) addAccount(o *Options, account *ledger.Account, since time.Time, met map[uint64]bool) {
-	for i := range account.Moments {
-		moment := &account.Moments[i]
-		if moment.At.Before(since) {
-			continue
-		}
-		for k := range moment.Answers {
-			if a := &moment.Answers[k]; a.Key == 0 || !met[a.Key] {
-				met[a.Key] = true
-				r.AddAnswer(a.Usage, o.Prices)
-			}
-		}
-	}
 }
 
 // putRecent draws the sum of the last days and how many sessions have faults at the right end of the header.

@@ -74,9 +74,9 @@ type Options struct {
 	// A..B or B for all that led to it; "" for all. It returns at how many places a secret was
 	// hidden, and the list of them. It is called from commands. Nil where nothing is shared.
 	Share func(ctx context.Context, s store.Store, session, only, path string) (places int, hidden string, err error)
-	// Prices are the prices of models, in Currency; nil when no price is known.
-	Prices   query.Prices
-	Currency string
+	// Prices are the prices of models, in Currency; nil when no price is known. ListDate is the month of the list prices.
+	Prices             query.Prices
+	Currency, ListDate string
 	// Ledger adds up sessions for their rows in the list; nil to show no sums.
 	Ledger *ledger.Ledger
 	// Watches keeps what is watched in a store; nil to keep it nowhere.

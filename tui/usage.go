@@ -227,7 +227,7 @@ func (m *Model) usageOf(n model.Node) *infotab.Usage {
 		return &infotab.Usage{Unknown: "not added up yet"}
 	}
 	row := t.RowOf(n)
-	out := &infotab.Usage{Currency: m.o.Currency, Unread: u.unread, Path: &u.chart, At: -1, Keys: u.keys}
+	out := &infotab.Usage{Currency: m.o.Currency, ListDate: m.o.ListDate, Unread: u.unread, Path: &u.chart, At: -1, Keys: u.keys}
 	stat := u.added[n]
 	var here query.Sum
 	here.Add(stat, m.o.Prices)

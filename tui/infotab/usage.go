@@ -19,8 +19,8 @@ type Usage struct {
 	Unknown string
 	// Sums are the sums of the snapshot, its turn, its branch and its session, the smallest first.
 	Sums []NamedSum
-	// Currency is the currency of costs; "" when it is unknown.
-	Currency string
+	// Currency is the currency of prices, "" when it is unknown, and ListDate the month of the list prices.
+	Currency, ListDate string
 	// Unread counts the states that could not be read; they are not counted.
 	Unread int
 	// Path is the active path; nil for no chart.
@@ -60,8 +60,10 @@ func (c *Content) addUsage(u *Usage) {
 	switch {
 	case all.Answers == 0:
 		c.Add("tokens", "no answer tells of any", sheet.Muted)
-	case all.Unpriced > 0:
-		c.Add("cost", fmt.Sprintf("not known of %d of %s", all.Unpriced, model.Count(all.Answers, "answer")), sheet.Muted)
+	case all.Unpriced == all.Answers:
+		c.Add("prices", "of no answer known", sheet.Muted)
+	default:
+		c.Add("prices", "of "+all.PricesText(u.ListDate), sheet.Muted)
 	}
 	if u.Unread > 0 {
 		c.Add("not counted", model.Count(u.Unread, "state")+" that could not be read", sheet.Warn)
@@ -114,8 +116,8 @@ func (u *Usage) sumText(s *NamedSum) string {
 	say(s.Output, "out")
 	say(s.CacheRead, "from cache")
 	say(s.CacheWrite, "into cache")
-	if s.Answers > s.Unpriced {
-		words = append(words, strings.TrimSpace(strconv.FormatFloat(s.Cost, 'f', 4, 64)+" "+u.Currency))
+	if cost := s.CostText(u.Currency); cost != "" {
+		words = append(words, cost)
 	}
 	if s.Milliseconds > 0 {
 		words = append(words, time.Duration(s.Milliseconds*float64(time.Millisecond)).Round(time.Millisecond).String())

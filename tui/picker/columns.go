@@ -55,7 +55,7 @@ var columns = []column{
 	{name: "fails", rank: 6, width: 6, sum: func(s *Sum) string { return countText(s.Failures) }, words: "failed",
 		sign:  func(g *theme.Glyphs) string { return g.Error },
 		style: func(t *theme.Tokens) theme.Style { return t.Error }},
-	{name: "cost", rank: 8, width: 9, sum: func(s *Sum) string { return s.Money }, none: "–"},
+	{name: "cost", rank: 8, width: 20, sum: func(s *Sum) string { return s.Money }, none: "–"},
 	{name: "faults", rank: 3, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
 		text: func(c *Content, i int) string {
 			if c.rows[i].Faults <= 0 {
