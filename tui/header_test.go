@@ -43,7 +43,7 @@ func TestHeader_leavesOutWholeParts(t *testing.T) {
 		100: " hindcast  sqlite_service.db › tour_app/u1/tour · 26 snapshots · ! 1 fault  head #20  following",
 		60:  " hindcast  tour_app/u1/tour · ! 1 fault  head #20  following",
 	} {
-		s, err := adk.Kind("").Open(t.Context(), "../testdata/adk/sqlite_service.db")
+		s, err := adk.Kind(nil, "").Open(t.Context(), "../testdata/adk/sqlite_service.db")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // langgraphStore opens the checkpoints of a graph that stopped to ask.
 func langgraphStore(t *testing.T, name string) tui.Options {
 	t.Helper()
-	s, err := langgraph.Kind("").Open(t.Context(), filepath.Join("..", "testdata", "langgraph", name))
+	s, err := langgraph.Kind(nil, "").Open(t.Context(), filepath.Join("..", "testdata", "langgraph", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestLangGraph_timeTravel(t *testing.T) {
 // A restore adds a checkpoint: the receipt does not give it the name of the one that it is like.
 func TestLangGraph_restoreTwice(t *testing.T) {
 	t.Parallel()
-	s, err := langgraph.Kind("").Open(t.Context(), storetest.Copy(t, filepath.Join("..", "testdata", "langgraph", "agent.db")))
+	s, err := langgraph.Kind(nil, "").Open(t.Context(), storetest.Copy(t, filepath.Join("..", "testdata", "langgraph", "agent.db")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestLangGraph_goesOn(t *testing.T) {
 	path := storetest.Copy(t, filepath.Join("..", "testdata", "langgraph", "agent.db"))
 	file := sqlitefile.NewOwn(path, "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)", nil)
 	t.Cleanup(func() { file.Close() })
-	s, err := langgraph.Kind("").Open(t.Context(), path)
+	s, err := langgraph.Kind(nil, "").Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,6 +60,9 @@ type Format struct {
 
 	// Sessions returns the sessions, in any order.
 	Sessions func(context.Context, In) ([]Listed, error)
+	// Memoise returns the list of the sessions as they are shown, which it may have kept of an unchanged medium, or
+	// else what read returns. It may be nil.
+	Memoise func(in In, read func() ([]model.SessionInfo, error)) ([]model.SessionInfo, error)
 	// List returns the sessions as they are shown, the newest first, instead of Sessions: for a kind that
 	// reads less for a list than the sessions.
 	List func(context.Context, In) iter.Seq2[model.SessionInfo, error]

@@ -156,7 +156,12 @@ func (s *Store) yieldSessions(ctx context.Context, yield func(model.SessionInfo)
 	}
 	var infos []model.SessionInfo
 	err := s.Read(ctx, func(in In) (err error) {
-		infos, err = s.listInfos(ctx, in)
+		read := func() ([]model.SessionInfo, error) { return s.listInfos(ctx, in) }
+		if s.format.Memoise == nil {
+			infos, err = read()
+		} else {
+			infos, err = s.format.Memoise(in, read)
+		}
 		return err
 	})
 	for i := 0; i < len(infos) && err == nil; i++ {

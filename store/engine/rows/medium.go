@@ -26,6 +26,7 @@ type medium struct {
 	carrier  carrier
 	notifier store.Notifier
 	book     book
+	note     listNote
 	now      func() time.Time
 }
 
@@ -33,13 +34,15 @@ type medium struct {
 type moment struct {
 	tables
 	places []Place
+	// look is that of the file before the transaction began.
+	look fileLook
 }
 
 // newStore returns the store of the kind on the tables.
 func (m *medium) newStore() *engine.Store {
 	return engine.New(engine.Format{
 		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs, Nested: true,
-		Sessions: m.listSessions, Places: m.enginePlaces, Read: m.readSession, Tail: m.tail, State: m.readState, About: m.describeRow, Info: fillInfo,
+		Sessions: m.listSessions, Memoise: m.listAgain, Places: m.enginePlaces, Read: m.readSession, Tail: m.tail, State: m.readState, About: m.describeRow, Info: fillInfo,
 		Weave: m.weaveStates, Lacks: m.explainLack, Move: m.planMove, Next: m.predictNext,
 	}, m, m.address)
 }
@@ -325,7 +328,10 @@ func (m *medium) inputOf(t tables) engine.In { return engine.In{Tx: &moment{tabl
 
 // Read implements engine.Medium.
 func (m *medium) Read(ctx context.Context, what func(engine.In) error) error {
-	return m.carrier.Read(ctx, func(t tables) error { return what(m.inputOf(t)) })
+	look := m.note.lookNow()
+	return m.carrier.Read(ctx, func(t tables) error {
+		return what(engine.In{Tx: &moment{tables: t, look: look}, Now: m.now()})
+	})
 }
 
 // Look implements engine.Medium. A program that only adds puts its rows behind those that there were, and

@@ -30,6 +30,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
+	"hindcast/store/media/files"
 )
 
 // Format is all that a kind writes in Go. Each method runs within one transaction, and
@@ -144,6 +145,8 @@ type Kind struct {
 	// Order are the columns that sort the snapshots by age; if it is empty, ID sorts them.
 	Order  []string
 	Format Format
+	// Cache keeps the lists of unchanged files; nil keeps none.
+	Cache *files.Cache
 }
 
 // Side is a table without the columns of [Kind.Key]. A row belongs to a session if Of contains its Column. Of

@@ -142,6 +142,9 @@ func (k Kind) openFile(ctx context.Context, path string) (*medium, error) {
 	})
 	m := &medium{kind: k, address: path, now: time.Now, carrier: sqliteFile{file, k, new(atomic.Bool)}}
 	m.book.path = file.Path() + Beside
+	if k.Cache != nil {
+		m.note = listNote{k.Cache.Memory(k.Name+" list 1", file.Path()), file.Path()}
+	}
 	m.settleIntent(ctx)
 	if err := m.carrier.Read(ctx, func(tables) error { return nil }); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, m.Close()))

@@ -31,6 +31,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
+	"hindcast/store/media/files"
 )
 
 var kind = rows.Kind{
@@ -65,9 +66,9 @@ func places(around store.Surroundings) []string {
 
 // Kind describes the sessions of ADK in a SQLite file, and those of DatabaseSessionService in a database on a server.
 // data is the user's folder for data.
-func Kind(data string) engine.Kind {
+func Kind(cache *files.Cache, data string) engine.Kind {
 	k, on := kind, kind
-	k.Format = format{}
+	k.Format, k.Cache = format{}, cache
 	on.Order, on.Format = []string{"timestamp", "id"}, served{}
 	return k.Kind(&on, data)
 }

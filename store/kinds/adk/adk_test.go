@@ -24,7 +24,9 @@ const tour = "tour_app/u1/tour"
 // recorded returns the path of a store that ADK wrote.
 func recorded(name string) string { return filepath.Join("..", "..", "..", "testdata", "adk", name) }
 
-func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind("").Kind, path) }
+func open(t testing.TB, path string) store.Store {
+	return storetest.OpenStore(t, Kind(nil, "").Kind, path)
+}
 
 // member returns a member of a state.
 func member(state, key string) string {
@@ -296,7 +298,7 @@ func TestGrowth(t *testing.T) {
 	asks := strings.Replace(invocation(50, "i50", ""), `"parts":[`, `"parts":[{"function_call":{"id":"c","name":"order"}},`, 1)
 	asks = strings.Replace(asks, `"author"`, `"long_running_tool_ids":["c"],"author"`, 1)
 	answer := strings.Replace(invocation(51, "i50", ""), `"parts":[`, `"parts":[{"function_response":{"id":"c","name":"order","response":{}}},`, 1)
-	rowstest.Growth(t, Kind("").Kind, path, "a/u/long", []rowstest.Change{
+	rowstest.Growth(t, Kind(nil, "").Kind, path, "a/u/long", []rowstest.Change{
 		{What: "nothing"},
 		{What: "one more", Statements: more(1), Fresh: 1},
 		{What: "many more", Statements: more(7), Fresh: 7},
@@ -322,7 +324,7 @@ func TestKind_recognise(t *testing.T) {
 	foreign := rowstest.Copied(t, recorded("sqlite_service.db"))
 	rowstest.Execute(t, foreign, "DROP TABLE app_states")
 	for path, want := range map[string]bool{recorded("sqlite_service.db"): true, recorded("v0_pickle.db"): true, foreign: false} {
-		if why, ok, err := Kind("").Recognise(t.Context(), path); ok != want || err != nil || !strings.Contains(why, "ADK's tables app_states and events and sessions and user_states") {
+		if why, ok, err := Kind(nil, "").Recognise(t.Context(), path); ok != want || err != nil || !strings.Contains(why, "ADK's tables app_states and events and sessions and user_states") {
 			t.Errorf("%s: %q, %v, %v", path, why, ok, err)
 		}
 	}
@@ -438,7 +440,7 @@ func TestState_events(t *testing.T) {
 			t.Errorf("#%d: %s %q, marks %v, %d events, want %+v", index, h.EventName, h.Title, h.Marks, len(events), want)
 		}
 	}
-	rowstest.Growth(t, Kind("").Kind, path, "a/u/long", []rowstest.Change{
+	rowstest.Growth(t, Kind(nil, "").Kind, path, "a/u/long", []rowstest.Change{
 		{What: "nothing"},
 		{What: "more", Statements: []string{invocation(9, "i9", "")}, Fresh: 1},
 		{What: "a compaction", Statements: []string{strings.Replace(bare(10, ""), `"actions":{`, `"actions":{"compaction":{`+strings.Replace(compacts, "1.5", "2.5", 1)+`},`, 1)}, Rewritten: true},
@@ -477,7 +479,7 @@ func TestAsks(t *testing.T) {
 // A torn page costs the events on it.
 func TestDamage_pages(t *testing.T) {
 	for _, name := range []string{"sqlite_service.db", "v0_pickle.db"} {
-		rowstest.Torn(t, Kind("").Kind, recorded(name))
+		rowstest.Torn(t, Kind(nil, "").Kind, recorded(name))
 	}
 }
 

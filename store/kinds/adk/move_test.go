@@ -23,7 +23,7 @@ func TestRows(t *testing.T) {
 	for _, name := range []string{"sqlite_service.db", "database_service.db"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Rows(t, Kind("").Kind, recorded(name), "sessions")
+			storetest.Rows(t, Kind(nil, "").Kind, recorded(name), "sessions")
 		})
 	}
 }
@@ -167,6 +167,6 @@ func TestUndo_agentWentOn(t *testing.T) {
 		path := long(t, 4)
 		ref := rowstest.At(t, open(t, path), "a/u/long", 1).Ref()
 		later := strings.Replace(strings.Replace(invocation(9, "i9", ""), "'long'", "'"+in+"'", 1), "9.5, ", "5000000000.5, ", 1)
-		_ = rowstest.WentOn(t, Kind("").Kind, path, model.Change{Op: op, Ref: ref, As: "new"}, later)
+		_ = rowstest.WentOn(t, Kind(nil, "").Kind, path, model.Change{Op: op, Ref: ref, As: "new"}, later)
 	}
 }

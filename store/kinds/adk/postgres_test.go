@@ -24,7 +24,7 @@ func recordedOn(t *testing.T) (string, *pgtest.Cluster) {
 // What DatabaseSessionService keeps in PostgreSQL is shown as what it keeps in SQLite, where it did the same.
 func TestPostgres(t *testing.T) {
 	address, c := recordedOn(t)
-	s := storetest.OpenStore(t, engine.Servers(Kind("")), address)
+	s := storetest.OpenStore(t, engine.Servers(Kind(nil, "")), address)
 	file := open(t, recorded("database_service.db"))
 	if infos := storetest.Sessions(t, s); len(infos) != 3 || infos[0].UpdatedAt.IsZero() || infos[2].ID != tour || infos[2].Snapshots >= 0 {
 		t.Errorf("%+v", infos)
@@ -73,7 +73,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 // A database holds all that every store holds that is read.
 func TestPostgres_read(t *testing.T) {
 	address, _ := recordedOn(t)
-	storetest.Read(t, Kind("").Kind, address)
+	storetest.Read(t, Kind(nil, "").Kind, address)
 }
 
 // What is written to a database, taken back and done again is at each event what it is in a file.
@@ -83,7 +83,7 @@ func TestPostgres_rows(t *testing.T) {
 	}
 	c := pgtest.SharedCluster(t)
 	address := c.Restore(t, recorded("postgres.sql"))
-	s := storetest.OpenStore(t, engine.Servers(Kind(t.TempDir())), address)
+	s := storetest.OpenStore(t, engine.Servers(Kind(nil, t.TempDir())), address)
 	storetest.RowsOn(t, storetest.AsWriter(s), func() string { return c.Rows(t, address) }, "sessions")
 }
 
@@ -91,7 +91,7 @@ func TestPostgres_rows(t *testing.T) {
 func TestPostgres_idThatIsTooLong(t *testing.T) {
 	c := pgtest.SharedCluster(t)
 	address := c.Restore(t, recorded("postgres.sql"))
-	s := storetest.AsWriter(storetest.OpenStore(t, engine.Servers(Kind(t.TempDir())), address))
+	s := storetest.AsWriter(storetest.OpenStore(t, engine.Servers(Kind(nil, t.TempDir())), address))
 	was, at := c.Rows(t, address), storetest.Headers(t, s, tour)[2].Ref()
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: at, As: strings.Repeat("long", 50)})
 	if err == nil {

@@ -42,7 +42,9 @@ func Kind(cache *files.Cache) engine.Kind {
 		if at.Info == nil || !at.Info.Mode().IsRegular() {
 			return inFolder
 		}
-		return kindOfRows(filepath.FromSlash(at.Whole())).Kind(nil, "")
+		k := kindOfRows(filepath.FromSlash(at.Whole()))
+		k.Cache = cache
+		return k.Kind(nil, "")
 	}
 	kind.Files = kindOfRows("").Kind(nil, "").Files
 	kind.Sign = func(ctx context.Context, at engine.Site) (string, bool, error) { return form(at).Sign(ctx, at) }

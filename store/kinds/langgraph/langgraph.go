@@ -34,6 +34,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
+	"hindcast/store/media/files"
 )
 
 var kind = rows.Kind{
@@ -53,9 +54,9 @@ var kind = rows.Kind{
 
 // Kind describes the checkpoints of LangGraph in a SQLite file, and in a database on a server. data is the user's
 // folder for data.
-func Kind(data string) engine.Kind {
+func Kind(cache *files.Cache, data string) engine.Kind {
 	k, on := kind, kind
-	k.Format = inFile{format{inSQLite{}}}
+	k.Format, k.Cache = inFile{format{inSQLite{}}}, cache
 	on.Tables = map[string]string{
 		"checkpoints":       "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id checkpoint metadata",
 		"checkpoint_blobs":  "thread_id checkpoint_ns channel version type blob",

@@ -34,7 +34,9 @@ func recorded(name string) string {
 // copied copies such a store, so that it can be changed.
 func copied(t testing.TB, name string) string { return rowstest.Copied(t, recorded(name)) }
 
-func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind("").Kind, path) }
+func open(t testing.TB, path string) store.Store {
+	return storetest.OpenStore(t, Kind(nil, "").Kind, path)
+}
 
 // execute changes a store as a program would that has it open, and closes it.
 func execute(t testing.TB, path, statement string, args ...any) {
@@ -226,12 +228,12 @@ func TestKind_recognise(t *testing.T) {
 		foreign: "a SQLite database without LangGraph's tables checkpoints and writes", half: "a SQLite database without LangGraph's tables checkpoints and writes",
 		text: "not a SQLite database", t.TempDir(): "",
 	} {
-		why, ok, err := Kind("").Recognise(t.Context(), path)
+		why, ok, err := Kind(nil, "").Recognise(t.Context(), path)
 		if why != want || ok != strings.Contains(want, " with ") || err != nil {
 			t.Errorf("%s: %q, %v, %v", path, why, ok, err)
 		}
 	}
-	if _, err := Kind("").Open(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "without LangGraph's tables") {
+	if _, err := Kind(nil, "").Open(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "without LangGraph's tables") {
 		t.Errorf("a foreign database is opened: %v", err)
 	}
 }
@@ -355,7 +357,7 @@ func TestLive(t *testing.T) {
 		}
 		state(t, s, head)
 		about(t, s, head)
-		if why, ok, err := Kind("").Recognise(t.Context(), path); !ok || err != nil {
+		if why, ok, err := Kind(nil, "").Recognise(t.Context(), path); !ok || err != nil {
 			t.Errorf("not recognised: %s, %v", why, err)
 		}
 		untouched()
@@ -409,7 +411,7 @@ func TestGrowth(t *testing.T) {
 	asks := func(where string) string {
 		return "INSERT INTO writes SELECT thread_id, checkpoint_ns, checkpoint_id, 'asks', '', -3, '__interrupt__', 'json', '{}' FROM checkpoints" + where
 	}
-	rowstest.Growth(t, Kind("").Kind, path, "long", []rowstest.Change{
+	rowstest.Growth(t, Kind(nil, "").Kind, path, "long", []rowstest.Change{
 		{What: "nothing"},
 		{What: "one more", Do: grow(1), Fresh: 1},
 		{What: "many more", Do: grow(25), Fresh: 25},
@@ -545,7 +547,7 @@ func TestNext(t *testing.T) {
 
 // A torn page costs the checkpoints on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind("").Kind, recorded("agent.db"))
+	rowstest.Torn(t, Kind(nil, "").Kind, recorded("agent.db"))
 }
 
 // What all states take follows what is new in them, and the newest alone is read with what was written on it.
@@ -553,4 +555,25 @@ func TestWeave(t *testing.T) {
 	k := kind
 	k.Format = inFile{format{inSQLite{}}}
 	weavetest.Weaves(t, k, "long", 1, long)
+}
+
+// The list of a file is read by other queries than its logs.
+func TestList_isThatOfTheLogs(t *testing.T) {
+	for _, name := range []string{"agent.db", "delta.db", "encrypted.db", "failed.db", "functional.db", "js.db", "old-0.2.5-json.db", "pickle.db", "subgraph.db", "types.db"} {
+		k, path := kind, recorded(name)
+		k.Format = format{inSQLite{}}
+		want := storetest.Sessions(t, storetest.OpenStore(t, k.Kind(nil, "").Kind, path))
+		if got := storetest.Sessions(t, open(t, path)); len(got) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s lists\n%+v\nits logs are\n%+v", name, got, want)
+		}
+	}
+}
+
+func TestList_readsNoCheckpoint(t *testing.T) {
+	path := copied(t, "agent.db")
+	want := storetest.Sessions(t, open(t, path))
+	execute(t, path, "UPDATE checkpoints SET checkpoint = zeroblob(length(checkpoint))")
+	if got := storetest.Sessions(t, open(t, path)); !slices.Equal(got, want) {
+		t.Errorf("without its checkpoints the file lists\n%+v\nwant\n%+v", got, want)
+	}
 }

@@ -28,7 +28,7 @@ func TestRows(t *testing.T) {
 			if testing.Short() && (name == "agent.db" || name == "delta.db" || name == "js.db") {
 				t.Skip("the large ones run without -short")
 			}
-			storetest.Rows(t, Kind("").Kind, recorded(name))
+			storetest.Rows(t, Kind(nil, "").Kind, recorded(name))
 		})
 	}
 }
@@ -193,7 +193,7 @@ func TestUndo_agentWentOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := copied(t, "agent.db")
 			ref := at(t, open(t, path), "tour", 3).Ref()
-			if err := rowstest.WentOn(t, Kind("").Kind, path, model.Change{Op: c.op, Ref: ref, As: "new"}, c.statements...); !strings.Contains(fmt.Sprint(err), c.want) {
+			if err := rowstest.WentOn(t, Kind(nil, "").Kind, path, model.Change{Op: c.op, Ref: ref, As: "new"}, c.statements...); !strings.Contains(fmt.Sprint(err), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})

@@ -33,7 +33,7 @@ func served(t testing.TB) string {
 // connect opens a database until the test ends.
 func connect(t testing.TB, address string) store.Store {
 	t.Helper()
-	return storetest.OpenStore(t, engine.Servers(Kind(t.TempDir())), address)
+	return storetest.OpenStore(t, engine.Servers(Kind(nil, t.TempDir())), address)
 }
 
 // row is what a snapshot shows of itself in the timeline.
@@ -138,7 +138,7 @@ func TestPostgres_rights(t *testing.T) {
 		t.Error(err)
 	}
 	data := t.TempDir()
-	opened, err := engine.Servers(Kind(data)).Open(t.Context(), c.Role(t, address, "SELECT, INSERT, UPDATE, DELETE ON "+tables, temporary))
+	opened, err := engine.Servers(Kind(nil, data)).Open(t.Context(), c.Role(t, address, "SELECT, INSERT, UPDATE, DELETE ON "+tables, temporary))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestPostgres_rows(t *testing.T) {
 
 // A database holds all that every store holds that is read.
 func TestPostgres_read(t *testing.T) {
-	storetest.Read(t, Kind("").Kind, served(t))
+	storetest.Read(t, Kind(nil, "").Kind, served(t))
 }
 
 // Encrypted values are shown as the bytes that they are. A restore does not touch them: the id is beside them.
@@ -291,7 +291,7 @@ func TestPostgres_encrypted(t *testing.T) {
 func TestPostgres_brokenOff(t *testing.T) {
 	c, address, data := pgtest.SharedCluster(t), served(t), t.TempDir()
 	open := func() storetest.Writer {
-		return storetest.AsWriter(storetest.OpenStore(t, engine.Servers(Kind(data)), address))
+		return storetest.AsWriter(storetest.OpenStore(t, engine.Servers(Kind(nil, data)), address))
 	}
 	s := open()
 	receipt := apply(t, s, model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour")[5].Ref()})

@@ -86,11 +86,14 @@ const (
 // inFile is the format of a file.
 type inFile struct{ format }
 
-// List implements rows.Lister for the threads of a program, which may have gigabytes of states. It reads indexes,
-// and what a thread began with where that is small. It returns nil for another database, whose logs tell more.
+// List implements rows.Lister. Of the threads of a program, which may have gigabytes of states, it reads indexes,
+// and what a thread began with where that is small. See listThreads for another database.
 func (f inFile) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
 	p, err := f.layout.findProgram(ctx, t)
-	if err != nil || p == nil {
+	if err == nil && p == nil {
+		return listThreads(ctx, t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	named, err := p.threadTitles(ctx, t)

@@ -37,7 +37,7 @@ func TestPlaces(t *testing.T) {
 	for _, place := range []string{".deepagents/.state/sessions.db", ".deepagents/sessions.db"} {
 		path := dcode(t, place)
 		home := strings.TrimSuffix(path, filepath.FromSlash("/"+place))
-		found := store.Kinds{Kind("").Kind}.Look(t.Context(), store.Surroundings{Home: home})
+		found := store.Kinds{Kind(nil, "").Kind}.Look(t.Context(), store.Surroundings{Home: home})
 		if len(found) != 1 || found[0].At != path {
 			t.Errorf("%s: %+v", place, found)
 		}

@@ -3,8 +3,10 @@ package langgraph
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -40,20 +42,124 @@ const tooLarge = "length(value) > 65536"
 // addSteps adds the steps of the writes that a condition fits, by the checkpoints that
 // they started from. Values that another condition fits are left out of them.
 func addSteps(ctx context.Context, t rows.Tx, steps *steps, left, where string, args ...any) error {
-	var path string // a column that older files do not have
-	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
+	query, err := stepsQuery(ctx, t, left, where)
+	if err != nil {
 		return err
 	}
-	return t.Each(ctx, func(scan func(...any) error) error {
+	return t.Each(ctx, eachWritten(steps.addWrite), query, args...)
+}
+
+// eachWritten returns a function that calls add with each row of stepsQuery.
+func eachWritten(add func(id, task, path string, index int, channel string, value []byte)) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
 		var id, task, path, channel, encoding string
 		var index int
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
 		written, _ := decodeValue(encoding, value) // a value that is damaged is as none
-		steps.addWrite(id, task, path, index, channel, written)
+		add(id, task, path, index, channel, written)
 		return err
-	}, "SELECT checkpoint_id, task_id, "+path+", CAST(idx AS INTEGER), channel, iif("+left+", 'null', ifnull(type, '')), iif("+left+", NULL, value) FROM writes"+
-		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
+	}
+}
+
+// stepsQuery returns the query of addSteps.
+func stepsQuery(ctx context.Context, t rows.Tx, left, where string) (query string, err error) {
+	var path string // a column that older files do not have
+	err = t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path)
+	return "SELECT checkpoint_id, task_id, " + path + ", CAST(idx AS INTEGER), channel, iif(" + left + ", 'null', ifnull(type, '')), iif(" + left + ", NULL, value) FROM writes" +
+		where + " ORDER BY checkpoint_id, " + path + ", task_id, idx", err
+}
+
+// threadsQuery returns for each thread its number of checkpoints and their size, the newest and what stands beside it,
+// and, where they are not more than a number, each with its parent.
+const threadsQuery = `SELECT a.thread_id, a.checkpoint_ns, a.n, a.size, a.newest, c.metadata, iif(a.n > ?1, NULL,
+		(SELECT group_concat(checkpoint_id || char(31) || ifnull(parent_checkpoint_id, ''), char(30)) FROM checkpoints e WHERE e.thread_id = a.thread_id AND e.checkpoint_ns = a.checkpoint_ns))
+	FROM (SELECT thread_id, checkpoint_ns, count(*) AS n, max(checkpoint_id) AS newest, sum(ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0)) AS size
+		FROM checkpoints GROUP BY thread_id, checkpoint_ns) a
+	JOIN checkpoints c ON c.thread_id = a.thread_id AND c.checkpoint_ns = a.checkpoint_ns AND c.checkpoint_id = a.newest`
+
+// mostWalked is the number of checkpoints up to which the branches of a thread are counted for a list, and its title is
+// looked for in all writes. Before that it is looked for in the first ones, as many as firstWrites and moreWrites.
+const mostWalked, firstWrites, moreWrites = 1 << 10, 8, 64
+
+// listThreads returns the list of a database. It reads no checkpoint, and of the writes those up to the title. It returns nil
+// for a database that has other values than texts as names, whose logs tell more.
+func listThreads(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
+	odd := false
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var thread, space, newest any
+		var beside []byte
+		var tree *string
+		one := rows.Listed{Info: model.SessionInfo{Orphaned: store.Uncounted}}
+		err := scan(&thread, &space, &one.Info.Snapshots, &one.Info.Size, &newest, &beside, &tree)
+		of, named := thread.(string)
+		in, spaced := space.(string)
+		id, known := newest.(string)
+		one.Key, odd = []string{of, in}, odd || !named || !spaced || !known
+		var about origin
+		_ = unmarshalBeside(beside, &about) // the log tells of damage
+		one.Info.UpdatedAt, one.Info.Head = model.TimeOfUUID(id), model.Point{ID: id, Index: max(about.Step+1, 0)}
+		if tree != nil {
+			ok := false
+			one.Info.Orphaned, ok = countOrphans(*tree, one.Info.Snapshots, id)
+			odd = odd || !ok
+		}
+		list = append(list, one)
+		return err
+	}, threadsQuery, mostWalked)
+	if err != nil || odd {
+		return nil, err
+	}
+	query, err := stepsQuery(ctx, t, tooLarge, ofSession)
+	for i := 0; i < len(list) && err == nil; i++ {
+		info := &list[i].Info
+		for _, most := range []int{firstWrites, moreWrites, math.MaxInt} {
+			if most == math.MaxInt && info.Snapshots > mostWalked {
+				break
+			}
+			read := 0
+			info.Title, read, err = findOpening(ctx, t, query+" LIMIT "+strconv.Itoa(most), list[i].Key)
+			if err != nil || info.Title != "" || read < most {
+				break
+			}
+		}
+	}
+	return list, err
+}
+
+// countOrphans returns how many checkpoints of a thread are off the path. It reports false where the texts are not the
+// checkpoints of the thread, the newest last.
+func countOrphans(tree string, checkpoints int, newest string) (orphaned int, ok bool) {
+	headers := make([]model.Header, 0, checkpoints)
+	for one := range strings.SplitSeq(tree, "\x1e") {
+		id, parent, whole := strings.Cut(one, "\x1f")
+		if !whole || strings.Contains(parent, "\x1f") {
+			return 0, false
+		}
+		headers = append(headers, model.Header{ID: id, ParentID: parent})
+	}
+	byID := func(a, b model.Header) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(headers, byID)
+	if len(headers) != checkpoints || headers[checkpoints-1].ID != newest {
+		return 0, false
+	}
+	model.Settle(headers, model.HeadFacts{Newest: true})
+	var info model.SessionInfo
+	info.Count(headers)
+	return info.Orphaned, true
+}
+
+// findOpening returns the first words of the user in the writes of a thread that a query returns, and how many these are.
+func findOpening(ctx context.Context, t rows.Tx, query string, key []string) (title string, read int, err error) {
+	from, own := "", step{}
+	err = t.Each(ctx, eachWritten(func(id, task, path string, index int, channel string, value []byte) {
+		if read++; id != from {
+			title = cmp.Or(title, own.said.Opening())
+			from, own = id, step{}
+		}
+		own.addWrite(task, path, index, channel, value)
+	}), query, key[0], key[1])
+	return cmp.Or(title, own.said.Opening()), read, err
 }
 
 func (inSQLite) readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {

@@ -26,6 +26,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
+	"hindcast/store/media/files"
 )
 
 var kind = rows.Kind{
@@ -44,9 +45,9 @@ var kind = rows.Kind{
 }
 
 // Kind describes the llamaindex store.
-func Kind() engine.Kind {
+func Kind(cache *files.Cache) engine.Kind {
 	k := kind
-	k.Format = format{}
+	k.Format, k.Cache = format{}, cache
 	return k.Kind(nil, "")
 }
 

@@ -22,7 +22,7 @@ const run = "VR6ijXlTHh"
 
 // A state has the ticks up to it, decoded, and what the run keeps as of now.
 func TestState(t *testing.T) {
-	s := storetest.OpenStore(t, Kind().Kind, recorded)
+	s := storetest.OpenStore(t, Kind(nil).Kind, recorded)
 	got := rowstest.State(t, s, run, 2)
 	for _, want := range []string{`{"ticks":[{"__is_pydantic": true, "value": {"type": "session_start"`, `"qualified_name": "workflows.runtime.types.ticks.TickStepResult"}],"state":{"":{"basket":["\u00c4pfel"]}},"events":[{"value":{"q":"Freigeben? ✅"},"qualified_name":"__main__.Ask","type":"Ask","types":["InputRequiredEvent"]}]}`} {
 		if !strings.Contains(got, want) || !json.Valid([]byte(got)) {
@@ -68,7 +68,7 @@ func TestDamage(t *testing.T) {
 	} {
 		path := rowstest.Copied(t, recorded)
 		rowstest.Execute(t, path, c.statement)
-		s := storetest.OpenStore(t, Kind().Kind, path)
+		s := storetest.OpenStore(t, Kind(nil).Kind, path)
 		codes := rowstest.Faults(t, s, run)
 		if c.fault == "" && codes != nil || c.fault != "" && !slices.Contains(codes, c.fault) {
 			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)
@@ -87,7 +87,7 @@ func TestDamage_names(t *testing.T) {
 	path := rowstest.Copied(t, recorded)
 	rowstest.Execute(t, path, "CREATE TABLE other AS SELECT * FROM ticks", "DROP TABLE ticks", "ALTER TABLE other RENAME TO ticks",
 		"UPDATE ticks SET run_id = NULL WHERE id = 1", "UPDATE ticks SET run_id = CAST(run_id AS BLOB) WHERE id = 2", "UPDATE ticks SET run_id = CAST('x' AS BLOB) WHERE id = 3")
-	s := storetest.OpenStore(t, Kind().Kind, path)
+	s := storetest.OpenStore(t, Kind(nil).Kind, path)
 	var listed []string
 	for _, info := range storetest.Sessions(t, s) {
 		listed = append(listed, info.ID)
@@ -105,7 +105,7 @@ func TestGrowth(t *testing.T) {
 	tick := func(sequence int) string {
 		return fmt.Sprintf(`INSERT INTO ticks (run_id, sequence, timestamp, tick_data) VALUES ('%s', %d, '2026-11-22 11:46:00', '{"value":{"type":"add_event","stamped_at":%d}}')`, run, sequence, 1795348000+sequence)
 	}
-	rowstest.Growth(t, Kind().Kind, rowstest.Copied(t, recorded), run, []rowstest.Change{
+	rowstest.Growth(t, Kind(nil).Kind, rowstest.Copied(t, recorded), run, []rowstest.Change{
 		{What: "nothing"},
 		{What: "it does not wait any more", Statements: []string{"UPDATE handlers SET idle_since = NULL", tick(5)}, Rewritten: true},
 		{What: "more", Statements: []string{tick(6), tick(7)}, Fresh: 2},
@@ -132,7 +132,7 @@ func FuzzTick(f *testing.F) {
 
 // A torn page costs the ticks on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind().Kind, recorded)
+	rowstest.Torn(t, Kind(nil).Kind, recorded)
 }
 
 // What all states take follows their ticks.

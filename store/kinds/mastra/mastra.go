@@ -30,6 +30,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
+	"hindcast/store/media/files"
 )
 
 var kind = rows.Kind{
@@ -54,9 +55,9 @@ var kind = rows.Kind{
 }
 
 // Kind describes the mastra store.
-func Kind() engine.Kind {
+func Kind(cache *files.Cache) engine.Kind {
 	k := kind
-	k.Format = format{}
+	k.Format, k.Cache = format{}, cache
 	return k.Kind(nil, "")
 }
 

@@ -22,7 +22,7 @@ const suspended = "order/5816ea21-7244-4e9c-9c15-de90590b2fed"
 // A thread has its messages, and its row as of now; a run has what Mastra's own encoding
 // of JSON holds.
 func TestState(t *testing.T) {
-	s := storetest.OpenStore(t, Kind().Kind, recorded)
+	s := storetest.OpenStore(t, Kind(nil).Kind, recorded)
 	for _, c := range []struct {
 		session string
 		index   int
@@ -64,7 +64,7 @@ func TestDamage(t *testing.T) {
 	} {
 		path := rowstest.Copied(t, recorded)
 		rowstest.Execute(t, path, c.statement)
-		s := storetest.OpenStore(t, Kind().Kind, path)
+		s := storetest.OpenStore(t, Kind(nil).Kind, path)
 		codes := rowstest.Faults(t, s, c.session)
 		if c.fault == "" && codes != nil || c.fault != "" && !slices.Contains(codes, c.fault) {
 			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)
@@ -83,7 +83,7 @@ func TestState_remembered(t *testing.T) {
 	path := rowstest.Copied(t, recorded)
 	rowstest.Execute(t, path, `INSERT INTO mastra_resources VALUES ('u1', '# likes pears', jsonb('{"a":"b"}'), '', '')`,
 		`INSERT INTO mastra_thread_state VALUES ('tour', 'goal', '{"aim":"home"}', '', ''), ('other', 'goal', '1', '', '')`)
-	s := storetest.OpenStore(t, Kind().Kind, path)
+	s := storetest.OpenStore(t, Kind(nil).Kind, path)
 	for session, want := range map[string]string{
 		"tour":    `"metadata":null,"workingMemory":"# likes pears","resource":{"a":"b"},"state goal":{"aim":"home"}}}`,
 		suspended: `"suspendedAt":1795347593014}}`,
@@ -103,7 +103,7 @@ func TestState_firstFormat(t *testing.T) {
 	rowstest.Execute(t, path, "UPDATE mastra_messages SET type = 'text', content = 'hello \"größe\"' WHERE id = 'm1'",
 		`UPDATE mastra_messages SET type = 'text', content = '[{"type":"text","text":"a part"}]' WHERE id = 'm2'`,
 		`UPDATE mastra_messages SET content = '{"format":2,"parts":[{"type":"text","text":"zwe' WHERE id = 'm3'`)
-	s := storetest.OpenStore(t, Kind().Kind, path)
+	s := storetest.OpenStore(t, Kind(nil).Kind, path)
 	for index, want := range []struct{ title, content string }{
 		{`hello "größe"`, `"type":"text","createdAt":"2025-12-29T09:20:00.000Z","content":"hello \"größe\""`},
 		{"a part", `"content":[{"type":"text","text":"a part"}]`},
@@ -124,14 +124,14 @@ func TestGrowth(t *testing.T) {
 	message := func(id, at string) string {
 		return `INSERT INTO mastra_messages VALUES ('` + id + `', 'tour', '{"format":2,"parts":[{"type":"text","text":"more"}]}', 'user', 'v2', '` + at + `', 'u1')`
 	}
-	rowstest.Growth(t, Kind().Kind, path, "tour", []rowstest.Change{
+	rowstest.Growth(t, Kind(nil).Kind, path, "tour", []rowstest.Change{
 		{What: "nothing"},
 		{What: "two more", Statements: []string{message("m4", "2026-01-01T00:00:00.000Z"), message("m5", "2026-01-02T00:00:00.000Z")}, Fresh: 2},
 		{What: "another thread", Statements: []string{"DELETE FROM mastra_messages WHERE thread_id = 'fork'"}},
 		{What: "an earlier one", Statements: []string{message("m6", "2025-01-01T00:00:00.000Z")}, Rewritten: true},
 		{What: "the newest changes", Statements: []string{`UPDATE mastra_messages SET content = '{"format":2,"parts":[{"type":"text","text":"else"}]}' WHERE id = 'm5'`}, Rewritten: true},
 	})
-	rowstest.Growth(t, Kind().Kind, path, suspended, []rowstest.Change{
+	rowstest.Growth(t, Kind(nil).Kind, path, suspended, []rowstest.Change{
 		{What: "nothing"},
 		{What: "it goes on", Statements: []string{`UPDATE mastra_workflow_snapshot SET snapshot = jsonb('{"status":"success"}'), updatedAt = '2026-12-01T00:00:00.000Z' WHERE run_id LIKE '5816%'`}, Rewritten: true},
 	})
@@ -151,7 +151,7 @@ func FuzzRun(f *testing.F) {
 
 // A torn page costs the messages on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind().Kind, recorded)
+	rowstest.Torn(t, Kind(nil).Kind, recorded)
 }
 
 // What all states take follows their messages.

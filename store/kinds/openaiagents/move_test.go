@@ -18,7 +18,7 @@ func TestRows(t *testing.T) {
 	for _, name := range []string{"sqlite_session.db", "async.db", "sqlalchemy.db", "advanced.db"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Rows(t, Kind("").Kind, recorded(name))
+			storetest.Rows(t, Kind(nil, "").Kind, recorded(name))
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestUndo_agentWentOn(t *testing.T) {
 	} {
 		path := rowstest.Copied(t, recorded("advanced.db"))
 		ref := rowstest.At(t, open(t, path), "tour", 4).Ref()
-		_ = rowstest.WentOn(t, Kind("").Kind, path, model.Change{Op: model.OpFork, Ref: ref, As: as}, statements...)
+		_ = rowstest.WentOn(t, Kind(nil, "").Kind, path, model.Change{Op: model.OpFork, Ref: ref, As: as}, statements...)
 	}
 }
 

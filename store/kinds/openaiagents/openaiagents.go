@@ -28,6 +28,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
+	"hindcast/store/media/files"
 )
 
 // The tables, by the names that they have by default.
@@ -51,9 +52,9 @@ var kind = rows.Kind{
 
 // Kind describes the sessions of the OpenAI Agents SDK in a SQLite file, and those of SQLAlchemySession in a database
 // on a server, in tables of the names that they have by default. data is the user's folder for data.
-func Kind(data string) engine.Kind {
+func Kind(cache *files.Cache, data string) engine.Kind {
 	k, on := kind, kind
-	k.Format = format{inFile}
+	k.Format, k.Cache = format{inFile}, cache
 	// What transactions add at the same time has numbers in another order than times, and the SDK reads by time.
 	on.Order, on.Format = []string{"created_at", "id"}, served{format{onServer}}
 	return k.Kind(&on, data)

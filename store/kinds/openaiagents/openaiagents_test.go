@@ -22,7 +22,9 @@ func recorded(name string) string {
 	return filepath.Join("..", "..", "..", "testdata", "openaiagents", name)
 }
 
-func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind("").Kind, path) }
+func open(t testing.TB, path string) store.Store {
+	return storetest.OpenStore(t, Kind(nil, "").Kind, path)
+}
 
 // texts returns the words of the messages of a state, and the types of its other items.
 func texts(t *testing.T, state string) (list []string) {
@@ -169,13 +171,13 @@ func TestKind_renamed(t *testing.T) {
 	}
 	alone := rowstest.Copied(t, recorded("async.db"))
 	rowstest.Execute(t, alone, "ALTER TABLE agent_messages RENAME TO m", "ALTER TABLE agent_sessions RENAME TO s")
-	if why, ok, err := Kind("").Recognise(t.Context(), alone); !ok || why != "a SQLite database with OpenAI Agents SDK's tables m and s" || err != nil {
+	if why, ok, err := Kind(nil, "").Recognise(t.Context(), alone); !ok || why != "a SQLite database with OpenAI Agents SDK's tables m and s" || err != nil {
 		t.Error(why, ok, err)
 	}
 	for name, statement := range map[string]string{"no key": "DROP TABLE s", "no data": "ALTER TABLE m RENAME COLUMN message_data TO data"} {
 		foreign := rowstest.Copied(t, alone)
 		rowstest.Execute(t, foreign, statement)
-		if why, ok, err := Kind("").Recognise(t.Context(), foreign); ok || why != "a SQLite database without OpenAI Agents SDK's tables agent_messages and agent_sessions" || err != nil {
+		if why, ok, err := Kind(nil, "").Recognise(t.Context(), foreign); ok || why != "a SQLite database without OpenAI Agents SDK's tables agent_messages and agent_sessions" || err != nil {
 			t.Error(name, why, ok, err)
 		}
 	}
@@ -236,7 +238,7 @@ func TestDamage(t *testing.T) {
 // What is new in a session is read alone while it only grows.
 func TestGrowth(t *testing.T) {
 	call, output := `{"type":"function_call","call_id":"x","name":"weather","arguments":"{}"}`, `{"type":"function_call_output","call_id":"x","output":"1"}`
-	rowstest.Growth(t, Kind("").Kind, rowstest.Copied(t, recorded("sqlite_session.db")), "tour", []rowstest.Change{
+	rowstest.Growth(t, Kind(nil, "").Kind, rowstest.Copied(t, recorded("sqlite_session.db")), "tour", []rowstest.Change{
 		{What: "nothing"},
 		{What: "one more", Statements: []string{add("tour", hello)}, Fresh: 1},
 		{What: "another session", Statements: []string{add("other", hello)}},
@@ -251,7 +253,7 @@ func TestGrowth(t *testing.T) {
 	structure := func(message int, branch string, sequence int) string {
 		return fmt.Sprintf("INSERT INTO message_structure (session_id, message_id, branch_id, message_type, sequence_number, user_turn_number, branch_turn_number) VALUES ('tour', %d, '%s', 'user', %d, 9, 9)", message, branch, sequence)
 	}
-	rowstest.Growth(t, Kind("").Kind, rowstest.Copied(t, recorded("advanced.db")), "tour", []rowstest.Change{
+	rowstest.Growth(t, Kind(nil, "").Kind, rowstest.Copied(t, recorded("advanced.db")), "tour", []rowstest.Change{
 		{What: "nothing"},
 		{What: "more on main", Statements: []string{add("tour", hello), structure(21, "main", 25)}, Fresh: 1},
 		{What: "more on another branch", Statements: []string{add("tour", hello), structure(22, "nested", 26)}, Fresh: 1},
@@ -311,7 +313,7 @@ func FuzzItem(f *testing.F) {
 
 // A torn page costs the items on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind("").Kind, recorded("advanced.db"))
+	rowstest.Torn(t, Kind(nil, "").Kind, recorded("advanced.db"))
 }
 
 // What all states take follows their items.

@@ -29,7 +29,7 @@ func recordedOn(t *testing.T) (string, *pgtest.Cluster) {
 func TestPostgres(t *testing.T) {
 	address, c := recordedOn(t)
 	reader := c.Role(t, address, "SELECT ON ALL TABLES IN SCHEMA public")
-	s := storetest.OpenStore(t, engine.Servers(Kind("")), reader)
+	s := storetest.OpenStore(t, engine.Servers(Kind(nil, "")), reader)
 	infos := storetest.Sessions(t, s)
 	if len(infos) != 2 || infos[1].ID != "tour" || infos[1].Title != "hello größe" || infos[1].Head.ID != "16" || infos[0].UpdatedAt.IsZero() || infos[0].Snapshots >= 0 {
 		t.Errorf("%+v", infos)
@@ -69,7 +69,7 @@ func TestPostgres(t *testing.T) {
 // A database holds all that every store holds that is read.
 func TestPostgres_read(t *testing.T) {
 	address, _ := recordedOn(t)
-	storetest.Read(t, Kind("").Kind, address)
+	storetest.Read(t, Kind(nil, "").Kind, address)
 }
 
 // What is written to a database, taken back and done again is at each item what it is in a file.
@@ -78,7 +78,7 @@ func TestPostgres_rows(t *testing.T) {
 		t.Skip("it runs without -short")
 	}
 	address, c := recordedOn(t)
-	s := storetest.OpenStore(t, engine.Servers(Kind(t.TempDir())), address)
+	s := storetest.OpenStore(t, engine.Servers(Kind(nil, t.TempDir())), address)
 	storetest.RowsOn(t, storetest.AsWriter(s), func() string { return c.Rows(t, address) }, sessions)
 }
 
@@ -86,7 +86,7 @@ func TestPostgres_rows(t *testing.T) {
 // of the SDK meets one of the fork.
 func TestPostgres_forkLeavesTheSequence(t *testing.T) {
 	address, c := recordedOn(t)
-	s := storetest.AsWriter(storetest.OpenStore(t, engine.Servers(Kind(t.TempDir())), address))
+	s := storetest.AsWriter(storetest.OpenStore(t, engine.Servers(Kind(nil, t.TempDir())), address))
 	fork := func(session, id, as string) {
 		t.Helper()
 		apply(t, s, model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: id}, As: as})
