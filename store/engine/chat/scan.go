@@ -28,11 +28,11 @@ import (
 // LineTeller is a [Plain] format whose files have one message a line.
 type LineTeller interface {
 	Plain
-	// TellLine returns the message that a line adds to states, and its time. before returns the last line before it that
-	// has a text; false where none is near.
+	// TellLine returns the message that a line adds to states, and its time. The message may lack its usage. before returns
+	// the last line before it that has a text; false where none is near.
 	TellLine(at Spot, line *Line, before func(text string) (*Line, bool)) (Message, time.Time, Telling)
-	// Repeats returns the members at the top of lines that say the same on many of them.
-	Repeats() []string
+	// Composes returns a text that is in each line whose strings are joined to one of its message, "" for no such lines.
+	Composes() string
 }
 
 // Telling is how much a line tells by itself.
@@ -50,9 +50,9 @@ const (
 // lineScan is the scan of one file.
 type lineScan struct {
 	store.Scan
-	format  LineTeller
-	at      Spot
-	repeats [][]byte
+	format   LineTeller
+	at       Spot
+	composes []byte
 	// buf has whole lines of the file from offset from on. The first old bytes were scanned before.
 	buf     []byte
 	from    int64
@@ -82,11 +82,8 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 		return false, s.Wrap(err, "search session %q", session)
 	}
 	defer file.Close() // it was only read
-	l := &lineScan{Scan: scan, format: teller, at: at}
+	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes())}
 	l.scanned.ToolOf = l.findTool
-	for _, key := range teller.Repeats() {
-		l.repeats = append(l.repeats, []byte(`"`+key+`":`))
-	}
 	done, err = l.scanFile(ctx, file, &s.searched)
 	return done, s.Wrap(err, "search session %q", session)
 }
@@ -157,8 +154,8 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 		if n := bytes.IndexByte(l.buf[at:], '\n'); n >= 0 {
 			end = at + n
 		}
-		if l.isRepeated(l.buf[begin:end], at-begin) {
-			at++
+		if behind := l.passDecided(l.buf[begin:end], at-begin); behind > 0 {
+			at = begin + behind
 			continue
 		}
 		if goesOn, sure = l.scanLine(begin, end); !goesOn || !sure {
@@ -168,24 +165,25 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 	}
 }
 
-// isRepeated reports whether the text at a place of a line is in a member that says the same on many lines, and was
-// decided.
-func (l *lineScan) isRepeated(line []byte, at int) bool {
-	const mostRepeated = 1 << 10
-	from := bytes.LastIndexByte(line[max(0, at-mostRepeated):at], '"')
-	if from < 0 {
-		return false
+// mostPassed bounds the strings that are passed over without parsing their line.
+const mostPassed = 1 << 10
+
+// passDecided returns the end of the string of a line that has a place in it, if nothing new is found in it; else 0.
+func (l *lineScan) passDecided(line []byte, at int) int {
+	first := max(0, at-mostPassed)
+	from := first + bytes.LastIndexByte(line[first:at], '"')
+	if from < max(first, 1) || line[from-1] == '\\' { // it is inside of a string
+		return 0
 	}
-	from += max(0, at-mostRepeated)
-	if !slices.ContainsFunc(l.repeats, func(key []byte) bool { return bytes.HasSuffix(line[:from], key) }) {
-		return false
+	n := bytes.IndexByte(line[at:min(len(line), at+mostPassed)], '"')
+	if n < 0 {
+		return 0
 	}
-	to := bytes.IndexByte(line[from+1:min(len(line), from+mostRepeated)], '"')
-	if to < 0 {
-		return false
+	quoted := line[from : at+n+1]
+	if bytes.IndexByte(quoted, '\\') >= 0 || !l.Decided(quoted) || len(l.composes) > 0 && bytes.Contains(line, l.composes) {
+		return 0
 	}
-	quoted := line[from : from+to+2]
-	return at < from+to+1 && bytes.IndexByte(quoted, '\\') < 0 && l.Decided(quoted)
+	return at + n + 1
 }
 
 // scanLine hands over the message of a line.

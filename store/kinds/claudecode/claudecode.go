@@ -336,7 +336,5 @@ func roleOfParent(v chat.Value, before func(string) (*chat.Line, bool)) (chat.Ro
 	return chat.User, false
 }
 
-// Repeats implements chat.LineTeller.
-func (f *format) Repeats() []string {
-	return []string{"cwd", "sessionId", "gitBranch", "version", "slug"}
-}
+// Composes implements chat.LineTeller.
+func (f *format) Composes() string { return `"attachment"` }

@@ -197,16 +197,28 @@ var roles = map[string]chat.Role{"assistant": chat.Assistant, "toolResult": chat
 
 // messageOf returns the message of a line.
 func messageOf(line chat.Value) (m chat.Message) {
-	m.Raw = [][]byte{line.Raw()}
-	v := line.Get("message")
-	if !v.There() {
-		v = line // a message of an extension, a summary
+	m = saidIn(line)
+	m.Usage = bodyOf(line).Usage()
+	return m
+}
+
+// bodyOf returns where a line has its message: in the line itself that of an extension, and a summary.
+func bodyOf(line chat.Value) chat.Value {
+	if v := line.Get("message"); v.There() {
+		return v
 	}
+	return line
+}
+
+// saidIn returns the message of a line without its usage.
+func saidIn(line chat.Value) (m chat.Message) {
+	m.Raw = [][]byte{line.Raw()}
+	v := bodyOf(line)
 	role, known := roles[v.Get("role").Text()]
 	if m.Role = role; !known {
 		m.Role = chat.User
 	}
-	m.ID, m.Model, m.Usage = v.Get("responseId").Text(), v.Get("model").Text(), v.Usage()
+	m.ID, m.Model = v.Get("responseId").Text(), v.Get("model").Text()
 	content := v.Get("content")
 	switch {
 	case m.Role == chat.Tool:
@@ -647,15 +659,15 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, _ func(string) (*chat.Li
 	}
 	switch r := (&record{kind: v.Get("type").Text()}); {
 	case r.isEntry():
-		return messageOf(v), v.Get("timestamp").Time(), chat.Speaks
+		return saidIn(v), v.Get("timestamp").Time(), chat.Speaks
 	case r.kind == typeHeader, r.kind == typeModel, r.kind == typeThinking:
 		return m, when, chat.Unsure
 	}
 	return m, when, chat.Silent
 }
 
-// Repeats implements chat.LineTeller.
-func (f *format) Repeats() []string { return nil }
+// Composes implements chat.LineTeller.
+func (f *format) Composes() string { return "" }
 
 // ReadCarried implements chat.Carrier. The other types that are known are bookkeeping: the model, a
 // label, the state of an extension.
