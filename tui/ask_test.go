@@ -77,6 +77,29 @@ func TestAsk_sparkline(t *testing.T) {
 	shows(t, p, "▁", "█")
 }
 
+// A key of the help says what can be typed into a field, as long as nothing is typed, and leads back to it.
+func TestAsk_saysWhatCanBeTyped(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{100, 30}, {60, 18}} {
+		p := trip(t, size[0], size[1])
+		keys(p, "F")
+		shows(t, p, "find where (jq)", "? what can be typed")
+		p.Type("?")
+		shows(t, p, "What can be typed", ".cart.total > 100")
+		p.Key("esc")
+		p.Type(".cart.total? > 100")
+		shows(t, p, "find where (jq): .cart.total? > 100")
+		lacks(t, p, "What can be typed")
+		keys(p, "f1")
+		shows(t, p, "What can be typed")
+		keys(p, "esc", "esc", "w", "?")
+		shows(t, p, "one watch less")
+		keys(p, "esc", "esc", "f", "?")
+		shows(t, p, "new session", "that no session of the store has")
+		p.Key("esc")
+	}
+}
+
 // Where no value is selected, the path is asked for, and what is none is said.
 func TestAsk_pathIsTyped(t *testing.T) {
 	t.Parallel()

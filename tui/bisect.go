@@ -23,7 +23,7 @@ func (m *Model) askBisect() {
 		m.say("the marked snapshot is the good one: go to a bad one behind it")
 		return
 	}
-	m.input = &input{Field: field.New(m.styles, ""), label: "bisect: good where (jq): ", done: m.findFirstBad}
+	m.input = &input{Field: field.New(m.styles, ""), label: "bisect: good where (jq): ", meanings: expressionMeanings, done: m.findFirstBad}
 }
 
 // findFirstBad finds the first bad snapshot and goes there. Each test is an answer.

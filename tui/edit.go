@@ -305,7 +305,7 @@ func (m *Model) draftRead(d *draft, state []byte, err error) tea.Cmd {
 	w := write{Change: model.Change{Op: model.OpEdit, Ref: d.ref, State: state}, draft: d, difference: func(ctx context.Context) dialog.Change {
 		return changeOf(ctx, d.name, d.whole, state, model.Gaps{})
 	}}
-	m.askText("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, takeName)
+	m.askText("Fork from an edited "+d.name, "new session", m.newName("-edit"), sessionMeanings, w, takeName)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 // askFind asks for an expression of jq, and goes to the next snapshot at which it becomes
 // true; with no text, for the one that was asked for before.
 func (m *Model) askFind() {
-	m.input = &input{Field: field.New(m.styles, m.expr), label: "find where (jq): ", done: m.findWhere}
+	m.input = &input{Field: field.New(m.styles, m.expr), label: "find where (jq): ", meanings: expressionMeanings, done: m.findWhere}
 }
 
 // findWhere goes to the next snapshot at which an expression becomes true.

@@ -15,6 +15,7 @@ func (m *Model) appendFooter(dst []byte) []byte {
 	case m.input != nil:
 		r.Put(s.Key, m.input.label)
 		m.input.Draw(&r)
+		m.putFieldHelp(&r)
 	case t != nil:
 		m.putProgress(&r, t)
 	case m.message.text != "":
@@ -26,6 +27,19 @@ func (m *Model) appendFooter(dst []byte) []byte {
 		m.putWayOut(&r, out)
 	}
 	return r.End(s.Text)
+}
+
+// putFieldHelp draws at the right the key that tells what can be typed, as long as it does.
+func (m *Model) putFieldHelp(r *cell.Row) {
+	const does = " what can be typed"
+	key := keymap.Label(m.keys.Keys(keymap.Browse, keymap.Help))
+	width := cell.Width(key+does) + 1
+	if key == "" || !m.input.IsUntouched() || r.Room() < width+apart {
+		return
+	}
+	r.Fill(m.styles.Text, r.Room()-width)
+	r.Put(m.styles.Key, key)
+	r.Put(m.styles.KeyHelp, does)
 }
 
 // apart are the cells between two keys, and between the keys and a message.

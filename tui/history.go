@@ -24,7 +24,7 @@ func (m *Model) askHistory() tea.Cmd {
 		}
 		return m.askHistoryOf(c.Path(), false, nil)
 	}
-	m.input = &input{Field: field.New(m.styles, "/"), label: "history of the value at: ", done: func(text string) tea.Cmd {
+	m.input = &input{Field: field.New(m.styles, "/"), label: "history of the value at: ", meanings: pathMeanings, done: func(text string) tea.Cmd {
 		return m.askHistoryOf(text, false, nil)
 	}}
 	return nil

@@ -146,7 +146,7 @@ func (m *Model) askLabel() {
 	}
 	var prompt *dialog.Prompt
 	refused := "" // the name that another snapshot has, once that was said
-	prompt = dialog.NewPrompt(m.styles, m.keys, heading, "name, note", value, func(text string) tea.Cmd {
+	prompt = dialog.NewPrompt(m.styles, m.keys, heading, "name, note", value, labelMeanings, func(text string) tea.Cmd {
 		label := model.Label{Session: s.header.SessionID, ID: s.header.ID, Visit: s.header.Visit}
 		label.Name, label.Note, _ = strings.Cut(strings.TrimSpace(text), " ")
 		label.Note = strings.TrimSpace(label.Note)

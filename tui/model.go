@@ -181,6 +181,8 @@ type dialogPane interface {
 type input struct {
 	*field.Field
 	label string
+	// meanings tell what can be typed.
+	meanings []sheet.Paragraph
 	// typed is called when the text has changed, done when it is accepted, and
 	// gone when it is given up. They may be nil.
 	typed, done, gone func(text string) tea.Cmd

@@ -15,6 +15,7 @@ import (
 	"hindcast/store"
 	"hindcast/tui/cell"
 	"hindcast/tui/dialog"
+	"hindcast/tui/sheet"
 )
 
 // Every write goes the same way: a plan is worked out, the person reads it
@@ -298,8 +299,8 @@ func (m *Model) doneTexts(plan *model.Plan, r *model.Receipt) []string {
 }
 
 // askText opens a prompt for the text that a write needs, which take puts into the change.
-func (m *Model) askText(heading, label, value string, w write, take func(c *model.Change, text string)) {
-	w.prompt = dialog.NewPrompt(m.styles, m.keys, heading, label, value, func(text string) tea.Cmd {
+func (m *Model) askText(heading, label, value string, meanings []sheet.Paragraph, w write, take func(c *model.Change, text string)) {
+	w.prompt = dialog.NewPrompt(m.styles, m.keys, heading, label, value, meanings, func(text string) tea.Cmd {
 		take(&w.Change, text)
 		return m.planWrite(w)
 	}, func() tea.Cmd {
@@ -323,7 +324,7 @@ func (m *Model) planFork() tea.Cmd {
 	if m.namesForks {
 		return m.planChange(model.Change{Op: model.OpFork, Ref: s.ref})
 	}
-	m.askText("Fork from "+s.name, "new session", m.newName("-fork"), write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, takeName)
+	m.askText("Fork from "+s.name, "new session", m.newName("-fork"), sessionMeanings, write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, takeName)
 	return nil
 }
 
@@ -334,7 +335,7 @@ func takeName(c *model.Change, text string) { c.As = text }
 // cursor.
 func (m *Model) askRun() {
 	s := m.subject()
-	m.askText("Run from "+s.name+": models and tools will run", "input", "", write{Change: model.Change{Op: model.OpRun, Ref: s.ref}}, func(c *model.Change, text string) { c.Input = text })
+	m.askText("Run from "+s.name+": models and tools will run", "input", "", runMeanings, write{Change: model.Change{Op: model.OpRun, Ref: s.ref}}, func(c *model.Change, text string) { c.Input = text })
 }
 
 // readJournal reads what Hindcast wrote to the store.

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"hindcast/keymap"
+	"hindcast/tui/dialog"
 	"hindcast/tui/timeline"
 )
 
@@ -18,6 +19,9 @@ func (m *Model) editField(a keymap.Action) tea.Cmd {
 	case keymap.Accept:
 		then = in.done
 	case keymap.Back:
+	case keymap.Help:
+		m.openDialog(dialog.NewSheet(m.styles, m.keys, whatCanBeTyped, in.meanings))
+		return nil
 	default:
 		return nil
 	}

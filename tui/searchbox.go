@@ -7,7 +7,6 @@ import (
 	"hindcast/keymap"
 	"hindcast/query"
 	"hindcast/tui/cell"
-	"hindcast/tui/sheet"
 )
 
 // searchRows are the rows of the field: the text with the scope, and what can be typed.
@@ -95,31 +94,4 @@ func (m *Model) appendSearchHint(dst []byte, w int) []byte {
 		}
 	}
 	return r.End(st.Text)
-}
-
-// wordMeanings explains the words that narrow a search, with an example of each.
-var wordMeanings = []struct{ word, meaning string }{
-	{"project:api", "sessions whose project has api in its path"},
-	{"tool:codex", "sessions of an agent; tool:Bash, what is called and answered by a tool"},
-	{"since:7d", "sessions that changed since today, yesterday, 12h, 7d, 2w, 2026-11-01"},
-	{"role:user", "what the user said; or assistant, tool, system"},
-	{"failed", "results of tool calls that failed"},
-	{"left", "what is off the path: said on branches that were left"},
-	{`"left"`, "in quotes a word is text"},
-}
-
-// explainWords returns the lines of the help of the field.
-func (m *Model) explainWords() []sheet.Paragraph {
-	key := func(a keymap.Action) string { return keymap.Label(m.keys.Keys(keymap.Input, a)) }
-	list := []sheet.Paragraph{
-		{Label: "text", LabelPick: sheet.Key, Text: "all its words in titles; in texts the text as it is, letters of either case unless one is a capital"},
-	}
-	for _, w := range wordMeanings {
-		list = append(list, sheet.Paragraph{Label: w.word, LabelPick: sheet.Key, Text: w.meaning})
-	}
-	return append(list,
-		sheet.Paragraph{Label: key(keymap.Regexp), LabelPick: sheet.Key, Text: "take the text as a regular expression, or no longer"},
-		sheet.Paragraph{Label: key(keymap.Widen), LabelPick: sheet.Key, Text: "the next scope; " + key(keymap.Narrow) + " the one before"},
-		sheet.Paragraph{Label: key(keymap.Accept), LabelPick: sheet.Key, Text: "open the session at the hit; " + key(keymap.Back) + " comes back"},
-	)
 }

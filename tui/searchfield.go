@@ -181,7 +181,7 @@ func (m *Model) doInSearch(a keymap.Action) tea.Cmd {
 	case keymap.Search:
 		s.typing = true
 	case keymap.Help:
-		m.openDialog(dialog.NewSheet(m.styles, m.keys, "What can be typed", m.explainWords()))
+		m.openDialog(dialog.NewSheet(m.styles, m.keys, whatCanBeTyped, m.explainWords()))
 	case keymap.Widen:
 		return m.setScope(s.scope + 1)
 	case keymap.Narrow:
@@ -222,7 +222,7 @@ func (m *Model) typeInSearch(k tea.KeyMsg) tea.Cmd {
 	s := m.search
 	m.dirty = true
 	before := s.Text()
-	if a, _ := m.keys.Action(keymap.Browse, k.String()); a == keymap.Help && before == "" {
+	if a, _ := m.keys.Action(keymap.Browse, k.String()); a == keymap.Help && s.IsUntouched() {
 		return m.doInSearch(a)
 	}
 	s.Type(k)

@@ -114,7 +114,7 @@ func (m *Model) askShare(p excerpt) {
 		heading, name = "Share "+p.text+", without secrets", name+"-"+fileName(p.file)
 	}
 	var prompt *dialog.Prompt
-	prompt = dialog.NewPrompt(m.styles, m.keys, heading, "new file", name+".html", func(text string) tea.Cmd {
+	prompt = dialog.NewPrompt(m.styles, m.keys, heading, "new file", name+".html", shareMeanings, func(text string) tea.Cmd {
 		path := strings.TrimSpace(text)
 		if rest, below := strings.CutPrefix(path, "~/"); below {
 			path = filepath.Join(m.o.Getenv("HOME"), rest)

@@ -135,8 +135,11 @@ func (m *Model) takeText(k tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	before := m.input.Text()
-	m.input.Type(k)
 	m.dirty = true
+	if a, _ := m.keys.Action(keymap.Browse, k.String()); a == keymap.Help && m.input.IsUntouched() {
+		return m.editField(a)
+	}
+	m.input.Type(k)
 	if text := m.input.Text(); text != before && m.input.typed != nil {
 		return m.input.typed(text)
 	}

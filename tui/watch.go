@@ -53,7 +53,7 @@ func (m *Model) askWatch() {
 	if len(m.watches.list) > 0 {
 		label = "watch (jq or path; none: one less): "
 	}
-	m.input = &input{Field: field.New(m.styles, text), label: label, done: m.setWatch}
+	m.input = &input{Field: field.New(m.styles, text), label: label, meanings: watchMeanings, done: m.setWatch}
 }
 
 // setWatch watches one more expression, or one less.

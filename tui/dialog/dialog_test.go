@@ -13,6 +13,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/tui/screentest"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
@@ -104,7 +105,7 @@ func dialogs(styles *theme.Styles) map[string]pane {
 		"broken edit":   NewBroken(styles, keys, "line 3, column 7: "+hostile, "/tmp/hindcast-1.json", fates(nil)),
 		"empty journal": NewJournal(styles, keys, nil, clock, JournalAnswers{}),
 		"menu":          NewMenu(styles, keys, keymap.Menu, "Copy", "copy", []Item{{Action: keymap.YankID, Text: hostile}, {Action: keymap.YankPath, Disabled: "no value is selected"}}),
-		"prompt":        NewPrompt(styles, keys, "Fork", "new session", "trip-planner-2", nil, nil),
+		"prompt":        NewPrompt(styles, keys, "Fork", "new session", "trip-planner-2", nil, nil, nil),
 	}
 }
 
@@ -378,7 +379,7 @@ func TestDialogs_leaving(t *testing.T) {
 func TestPrompt_typesRefusesAndAccepts(t *testing.T) {
 	var got said
 	accept := func(text string) tea.Cmd { return got.does(text)() }
-	p := NewPrompt(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), "Fork", "new session", "", accept, got.does("left"))
+	p := NewPrompt(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), "Fork", "new session", "", nil, accept, got.does("left"))
 	p.Resize(60, 20)
 	p.Type(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("näme")})
 	if press(p, keymap.Accept) || !slices.Equal(got, []string{"näme"}) {
@@ -394,6 +395,26 @@ func TestPrompt_typesRefusesAndAccepts(t *testing.T) {
 	}
 	if press(p, keymap.Accept) || !press(p, keymap.Back) || !slices.Equal(got, []string{"näme", "näme2", "left"}) {
 		t.Errorf("it did %q, or Esc did not close it", got)
+	}
+}
+
+// A key of the help says below the field what can be typed, as long as nothing is typed; F1 always does.
+func TestPrompt_saysWhatCanBeTyped(t *testing.T) {
+	meanings := []sheet.Paragraph{{Label: "a name", Text: "that no session has"}}
+	p := NewPrompt(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), "Fork", "new session", "trip-fork", meanings, nil, nil)
+	p.Resize(70, 20)
+	question := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("?")}
+	for _, shown := range []bool{true, false} {
+		if p.Type(question); strings.Contains(screen(p), "that no session has") != shown || p.field.Text() != "trip-fork" {
+			t.Errorf("%q is typed, and the meanings show, %t:\n%s", p.field.Text(), !shown, screen(p))
+		}
+	}
+	p.Type(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("2")})
+	if p.Type(question); p.field.Text() != "trip-fork2?" || strings.Contains(screen(p), "that no") || !strings.Contains(screen(p), "what can be typed") {
+		t.Errorf("%q is typed:\n%s", p.field.Text(), screen(p))
+	}
+	if press(p, keymap.Help) || !strings.Contains(screen(p), "that no session has") {
+		t.Errorf("F1 does not say it:\n%s", screen(p))
 	}
 }
 

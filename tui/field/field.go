@@ -20,11 +20,12 @@ const longest = 256
 type Field struct {
 	styles *theme.Styles
 	input  textinput.Model
+	begun  string // the text to begin with
 }
 
 // New makes a field with a text to begin with; the cursor is at its end.
 func New(styles *theme.Styles, text string) *Field {
-	f := &Field{styles: styles, input: textinput.New()}
+	f := &Field{styles: styles, input: textinput.New(), begun: text}
 	f.input.CharLimit = longest
 	f.input.KeyMap.Paste.SetEnabled(false) // it would run a program of the desktop
 	f.input.Focus()
@@ -40,6 +41,9 @@ func (f *Field) SetText(text string) { f.input.SetValue(text) }
 
 // Text returns the typed text.
 func (f *Field) Text() string { return f.input.Value() }
+
+// IsUntouched reports whether the text is the one that the field began with. A key of the help is one until then.
+func (f *Field) IsUntouched() bool { return f.Text() == f.begun }
 
 // Draw puts the text with its cursor into what is left of a row. Where it does
 // not fit, its beginning goes out of sight.
