@@ -174,7 +174,7 @@ func TestHome_mouse(t *testing.T) {
 	shows(t, p, "memory › notes")
 }
 
-// An only store is shown as if it had been named, its only session at once. Its path begins with ~ in the person's
+// An only store of a home that looks for no more is shown as if it had been named, its only session at once. Its path begins with ~ in the person's
 // folder.
 func TestHome_ofOneStore(t *testing.T) {
 	skip.Sequential(t)

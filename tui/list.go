@@ -123,7 +123,7 @@ func (m *Model) sessionsListed(l *lister, ended bool) tea.Cmd {
 	if !ended {
 		return makeCommand(l.readPart)
 	}
-	if only := m.home.OnlyStore(); only != nil && !m.alone {
+	if only := m.home.OnlyStore(); only != nil && !m.alone && !m.home.MayGrow() {
 		m.beAlone(only)
 	}
 	switch err := cmp.Or(l.err, m.aloneTrouble(l.rows)); {

@@ -84,7 +84,7 @@ func TestHome_sums(t *testing.T) {
 		{"gemini", "! the next start", "! 1"},
 		{"pi-mono", "6 turns", "$0.98"},
 		{"codex", "8 turns", "◌1", "✗2", "–"},
-		{"claude", "+1 agent", "7 turns", "$0.03"},
+		{"claude", "+1 agent", "7 turns", "$0.0250"},
 		{"hindcast  all sessions · 28 in 4 stores", "$0.18+ in 30 d   ! 1"},
 	} {
 		if rowWith(p, words...) == "" {
@@ -127,4 +127,26 @@ func TestHome_storesAppear(t *testing.T) {
 	copyAgent(t, "openhands", filepath.Join(dir, ".openhands", "conversations"))
 	waitFor(t, p, "30 in 5 stores")
 	selects(t, p, "3 turns")
+}
+
+// A store that appears beside the only one is listed.
+func TestHome_storesAppearBesideOne(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+		skip.Missing(t, "the system does not tell of new files")
+	}
+	dir := t.TempDir()
+	copyAgent(t, "openhands", filepath.Join(dir, ".openhands", "conversations"))
+	o := options(nil)
+	o.Store, o.Home = nil, home.New(kinds.All(nil, ""), home.Places{Around: store.Surroundings{Home: dir, Env: func(string) string { return "" }}})
+	t.Cleanup(func() {
+		if err := o.Home.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := start(t, o, 119, 30)
+	shows(t, p, "2 in 1 store")
+	copyAgent(t, "codex", filepath.Join(dir, ".codex"))
+	waitFor(t, p, "in 2 stores")
 }

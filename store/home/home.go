@@ -201,6 +201,9 @@ func (h *Home) OnlyStore() store.Store {
 	return nil
 }
 
+// MayGrow reports whether stores may appear that belong to the home: it looks in more places than one folder.
+func (h *Home) MayGrow() bool { return h.kinds != nil && h.places.Folder == "" }
+
 // FindStores looks for stores, once, and yields each as it is found, behind those that are known. An error is that
 // of a folder, after which FindStores goes on, or the end of ctx.
 func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
