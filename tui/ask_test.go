@@ -77,7 +77,7 @@ func TestAsk_sparkline(t *testing.T) {
 	shows(t, p, "▁", "█")
 }
 
-// A key of the help says what can be typed into a field, as long as nothing is typed, and leads back to it.
+// Until something is typed a key opens the help of a field, and esc leads back to it.
 func TestAsk_saysWhatCanBeTyped(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{100, 30}, {60, 18}} {

@@ -29,7 +29,7 @@ func (m *Model) appendFooter(dst []byte) []byte {
 	return r.End(s.Text)
 }
 
-// putFieldHelp draws at the right the key that tells what can be typed, as long as it does.
+// putFieldHelp draws the key of the help of the field at the right, until something is typed.
 func (m *Model) putFieldHelp(r *cell.Row) {
 	const does = " what can be typed"
 	key := keymap.Label(m.keys.Keys(keymap.Browse, keymap.Help))

@@ -15,7 +15,7 @@ func meaning(word, text string) sheet.Paragraph {
 	return sheet.Paragraph{Label: word, LabelPick: sheet.Key, Text: text}
 }
 
-// The meanings of what can be typed into each field.
+// The meanings of the texts that can be typed into each field.
 var (
 	searchMeanings = []sheet.Paragraph{
 		meaning("text", "all its words in titles; in texts the text as it is, letters of either case unless one is a capital"),
