@@ -60,6 +60,8 @@ type SessionInfo struct {
 	Head Point
 	// UpdatedAt is the time of the last change that the store knows of.
 	UpdatedAt time.Time
+	// ExpiresAt is the time from which the tool deletes the session for its age when it starts; zero for never.
+	ExpiresAt time.Time
 	// Faults counts what is wrong with the session; FaultsNotCounted where a list
 	// of sessions would have to read all of them to know.
 	Faults int

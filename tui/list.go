@@ -120,8 +120,9 @@ func (m *Model) sessionsListed(l *lister, ended bool) tea.Cmd {
 	default:
 		m.list.Grow(l.content)
 	}
+	stall := m.awaitStall()
 	if !ended {
-		return makeCommand(l.readPart)
+		return tea.Batch(makeCommand(l.readPart), stall)
 	}
 	if only := m.home.OnlyStore(); only != nil && !m.alone && !m.home.MayGrow() {
 		m.beAlone(only)

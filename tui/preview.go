@@ -203,7 +203,7 @@ func (m *Model) putPreview(c *previewContent) {
 	if !row.UpdatedAt.IsZero() {
 		c.Add("changed", row.UpdatedAt.In(m.o.Zone).Format("2006-01-02 15:04"), nil)
 	}
-	sums, danger := m.list.SumText(picker.NameOf(&row))
+	sums, danger := m.list.SumText(&row)
 	if sums != "" {
 		c.Add("sums", sums, nil)
 	}

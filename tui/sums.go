@@ -33,6 +33,9 @@ type sums struct {
 	outdated bool
 	// rests says that sessions that changed wait to be summed again.
 	rests bool
+	// parts counts the parts of lists that came, and stalled says that a store keeps the next one waiting.
+	parts   uint64
+	stalled bool
 	// young holds the summed sessions that the ledger has no note of yet.
 	young map[picker.Name]bool
 }
@@ -49,7 +52,7 @@ const (
 
 // sumRows sums the sessions in sight that lack their sums, or else the last days.
 func (m *Model) sumRows() tea.Cmd {
-	if m.place != atList || m.o.Ledger == nil || m.tasks[listing].running || m.tasks[summing].running {
+	if m.place != atList || m.o.Ledger == nil || m.tasks[listing].running && !m.sums.stalled || m.tasks[summing].running {
 		return nil
 	}
 	if sessions := m.list.LackSums(mostSummed, !m.sums.rests); len(sessions) > 0 {
@@ -59,6 +62,20 @@ func (m *Model) sumRows() tea.Cmd {
 		return m.sumRecent(content)
 	}
 	return nil
+}
+
+// stallPause is how long a list may bring nothing until the rows that came get their sums.
+const stallPause = 400 * time.Millisecond
+
+// awaitStall has the rows that came summed where the rest of the list keeps waiting.
+func (m *Model) awaitStall() tea.Cmd {
+	m.sums.parts++
+	m.sums.stalled = false
+	parts := m.sums.parts
+	return m.runLater(stallPause, func() tea.Cmd {
+		m.sums.stalled = parts == m.sums.parts
+		return nil
+	})
 }
 
 // sumSessions sums sessions, each with its sub-agents behind it.
@@ -153,10 +170,12 @@ func (o *Options) moneyOf(sum *query.Sum, whole bool) string {
 	return text
 }
 
-// recentSum is the sum of the last days: it covers known of all sessions that changed in them.
+// recentSum is the sum of the last days: it covers known of all sessions that changed in them. listed says that all
+// sessions were listed.
 type recentSum struct {
 	query.Sum
 	known, all int
+	listed     bool
 }
 
 // firstDay returns the midnight at which the last days begin.
@@ -167,11 +186,11 @@ func (o *Options) firstDay() time.Time {
 
 // sumRecent adds up the last days by the notes of the ledger.
 func (m *Model) sumRecent(content *picker.Content) tea.Cmd {
-	o, young, since := m.o, m.sums.young, m.o.firstDay()
+	o, young, since, listed := m.o, m.sums.young, m.o.firstDay(), !m.tasks[listing].running
 	m.sums.outdated, m.sums.content = false, content
 	return m.start(summing, "", func(ctx context.Context, _ *progress) fact {
 		began := time.Now()
-		sum := &recentSum{}
+		sum := &recentSum{listed: listed}
 		var entries []ledger.Entry
 		for _, row := range content.Rows() {
 			if row.Err != nil || row.UpdatedAt.Before(since) {
@@ -204,7 +223,7 @@ func (m *Model) putRecent(r *cell.Row) {
 	const margin, between = 1, 3
 	money, faults := "", ""
 	if sum := m.sums.recent; sum != nil {
-		if money = m.o.moneyOf(&sum.Sum, sum.known == sum.all); money != "" {
+		if money = m.o.moneyOf(&sum.Sum, sum.listed && sum.known == sum.all); money != "" {
 			money += " in " + strconv.Itoa(recentDays) + " d"
 		}
 	}

@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -149,4 +150,18 @@ func TestHome_storesAppearBesideOne(t *testing.T) {
 	shows(t, p, "2 in 1 store")
 	copyAgent(t, "codex", filepath.Join(dir, ".codex"))
 	waitFor(t, p, "in 2 stores")
+}
+
+// A store that does not answer keeps no other store's sessions from being summed.
+func TestHome_sumsWhileAStoreHangs(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	o, _ := codingHome(t)
+	o.Home.AddStores([]store.Found{foundAt("postgres", "postgres://far.example/agents", func(ctx context.Context) (store.Store, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})})
+	p := startBusy(t, o, 160, 40)
+	p.WaitFor("a row with its sums", func(string) bool { return rowWith(p, "claude", "+1 agent", "7 turns", "$0.0250") != "" })
+	p.WaitFor("the sum of those that came", func(string) bool { return rowWith(p, "in 5 stores", "$0.18+ in 30 d") != "" })
 }

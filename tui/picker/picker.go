@@ -7,7 +7,9 @@ package picker
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"time"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -339,9 +341,9 @@ func (p *Pane) putRow(r *cell.Row, line int) {
 // putWords draws the words of a row, and behind them its danger and how many sub-agents fold under it.
 func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
 	g, row, end := &p.styles.Glyphs, &p.content.rows[i], r.Room()-width
-	danger, agents := "", ""
-	if sum := p.sums[NameOf(row)]; sum != nil && sum.Danger != "" {
-		danger = g.Damaged + " " + sum.Danger
+	danger, agents := p.dangerOf(row), ""
+	if danger != "" {
+		danger = g.Damaged + " " + danger
 	}
 	if n := len(p.content.agents[i]); n > 0 && r.Room()-end > wordsWidth {
 		agents = "+" + model.Count(n, "agent")
@@ -364,6 +366,24 @@ func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
 		r.Fill(tokens.Text, gap)
 		r.Put(tokens.Muted, agents)
 	}
+}
+
+// dangerOf returns what loses a session: its worst fault where its sums are known, or its age. It is "" for nothing.
+func (p *Pane) dangerOf(row *Row) string {
+	if sum := p.sums[NameOf(row)]; sum != nil && sum.Danger != "" {
+		return sum.Danger
+	}
+	const day, soon = 24 * time.Hour, 3 * 24 * time.Hour
+	left := row.ExpiresAt.Sub(p.content.day.now)
+	switch {
+	case row.ExpiresAt.IsZero() || left > soon:
+		return ""
+	case left <= 0:
+		return "the next start deletes this session"
+	case left < day:
+		return fmt.Sprintf("deleted in %d h", left/time.Hour+1)
+	}
+	return fmt.Sprintf("deleted in %d d", left/day)
 }
 
 // textOf returns the text of a column for a row.

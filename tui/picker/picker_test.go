@@ -97,6 +97,20 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	}
 }
 
+// A session that the tool deletes for its age soon says so, with or without sums.
+func TestPane_saysWhatExpires(t *testing.T) {
+	for left, want := range map[time.Duration]string{
+		-time.Hour: "! the next start deletes this session", 20 * time.Minute: "! deleted in 1 h", 47 * time.Hour: "! deleted in 1 d",
+		70 * time.Hour: "! deleted in 2 d", 73 * time.Hour: "",
+	} {
+		p := openRows(98, 18, rowsOf(claude, model.SessionInfo{ID: "a", Title: "words", UpdatedAt: noon, ExpiresAt: noon.Add(left)}))
+		row := p.Content().Row(0)
+		if _, danger := p.SumText(row); !strings.Contains(screen(p, 18), want) || strings.TrimPrefix(want, "! ") != danger || (want == "") != !strings.Contains(screen(p, 18), "delete") {
+			t.Errorf("%v before: %q, want %q:\n%s", left, danger, want, screen(p, 18))
+		}
+	}
+}
+
 // What was read of sessions shows in cells of their rows, and a danger behind the words.
 func TestPane_showsSums(t *testing.T) {
 	for _, w := range []int{58, 98, 158} {

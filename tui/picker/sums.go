@@ -114,10 +114,10 @@ func (p *Pane) LackSums(n int, again bool) (sessions [][]Row) {
 }
 
 // SumText returns the known sums of a session in words, and its danger, or "".
-func (p *Pane) SumText(name Name) (sums, danger string) {
-	sum := p.sums[name]
+func (p *Pane) SumText(row *Row) (sums, danger string) {
+	sum := p.sums[NameOf(row)]
 	if sum == nil {
-		return "", ""
+		return "", p.dangerOf(row)
 	}
 	var parts []string
 	for _, k := range columns {
@@ -132,5 +132,5 @@ func (p *Pane) SumText(name Name) (sums, danger string) {
 			parts = append(parts, text)
 		}
 	}
-	return strings.Join(parts, ", "), sum.Danger
+	return strings.Join(parts, ", "), p.dangerOf(row)
 }

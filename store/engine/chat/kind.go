@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -63,6 +64,9 @@ type Agent struct {
 	Lacks string
 	// Passes says how the agent treats a damaged record.
 	Passes string
+	// Lifetime returns how long the agent keeps a session that does not change, by the folder of the storage; 0 for ever.
+	// Nil is for an agent that keeps all.
+	Lifetime func(dir string) time.Duration
 	// Breaks describes how the agent treats a message on the path to the head whose parent is missing. It is
 	// the same for a lineage that runs in a circle. "" means that the agent takes the message for the first.
 	Breaks string

@@ -663,6 +663,9 @@ func (s *Store) infoOf(l listed, t *told) model.SessionInfo {
 	}
 	info.Snapshots, info.Orphaned, info.Head, info.Faults = t.snapshots, t.orphaned, t.head, t.faults
 	info.Size += t.rest
+	if s.lifetime > 0 && info.Parent == "" {
+		info.ExpiresAt = info.UpdatedAt.Add(s.lifetime)
+	}
 	return info
 }
 

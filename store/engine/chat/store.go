@@ -34,6 +34,8 @@ type Store struct {
 	format  Format
 	storage *engine.Storage
 	files   *engine.Files
+	// lifetime is how long the agent keeps a session that does not change; 0 for ever.
+	lifetime time.Duration
 
 	mu sync.Mutex
 	// known are the spots of the sessions when they were listed last, and byID where each is.
@@ -117,6 +119,9 @@ func (a *Agent) openRoot(at root, cache *files.Cache) (*Store, error) {
 		dir = ""
 	}
 	s.storage, s.folder, s.format = storage, dir, a.Format(dir)
+	if a.Lifetime != nil && dir != "" {
+		s.lifetime = a.Lifetime(dir)
+	}
 	return s, nil
 }
 

@@ -69,7 +69,7 @@ var agent = &chat.Agent{
 		return chat.Places(around, "", ".claude/"+projects)
 	},
 	Moved:  chat.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects},
-	Passes: "Claude Code passes the line over",
+	Passes: "Claude Code passes the line over", Lifetime: lifetimeOf,
 }
 
 // inner reports how far above the folder of a project the storage is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -112,6 +113,8 @@ const (
 	keptDays, soonDays = 30, 3
 	// mostSettings bounds the file of the settings.
 	mostSettings = 1 << 20
+	// settingsFile is beside the folder of all sessions.
+	settingsFile = "settings.json"
 )
 
 // Check implements chat.Checker: Claude Code deletes sessions for their age.
@@ -120,7 +123,7 @@ func (f *format) Check(ctx context.Context, in engine.In) (list []model.Fault, e
 	if err != nil {
 		return nil, err
 	}
-	days, n, oldest := f.daysKept(), 0, ""
+	days, n, oldest := daysKept(f.dir), 0, ""
 	limit := in.Now.Add(-time.Duration((days - soonDays) * 24 * float64(time.Hour)))
 	at := limit
 	for _, spot := range spots {
@@ -141,23 +144,32 @@ func (f *format) Check(ctx context.Context, in engine.In) (list []model.Fault, e
 	return list, nil
 }
 
-// daysKept returns for how many days Claude Code keeps a session, as the settings beside the
-// projects say.
-func (f *format) daysKept() float64 {
-	if filepath.Base(f.dir) != projects {
+// daysKept returns for how many days Claude Code keeps a session in a folder, as the settings beside the projects say.
+func daysKept(dir string) float64 {
+	if filepath.Base(dir) != projects {
 		return keptDays
 	}
-	above, err := tree.OpenDisk(filepath.Dir(f.dir))
+	above, err := tree.OpenDisk(filepath.Dir(dir))
 	if err != nil {
 		return keptDays
 	}
-	defer above.Close()                                        // it was only read
-	data, _ := tree.Head(above, "settings.json", mostSettings) // what is not whole is no JSON
+	defer above.Close()                                     // it was only read
+	data, _ := tree.Head(above, settingsFile, mostSettings) // what is not whole is no JSON
 	v, _ := chat.Parse(data)
 	if days := v.Get("cleanupPeriodDays").Number(); days > 0 && days < 1e5 {
 		return days
 	}
 	return keptDays
+}
+
+// lifetimeOf returns how long Claude Code keeps a session, 0 for a copy of its folder, which it does not clean.
+func lifetimeOf(dir string) time.Duration {
+	above := filepath.Dir(dir)
+	_, err := os.Stat(filepath.Join(above, settingsFile))
+	if filepath.Base(dir) != projects || err != nil && filepath.Base(above) != ".claude" {
+		return 0
+	}
+	return time.Duration(daysKept(dir) * 24 * float64(time.Hour))
 }
 
 // ReadCarried implements chat.Carrier. Records of other types that are known are bookkeeping, or what

@@ -125,11 +125,10 @@ func TestCheck_closesWhatItOpens(t *testing.T) {
 		skip.Missing(t, "the system does not list the open files of a process: %v", err)
 	}
 	dir, _ := written(t, user("a", "", "A"))
-	f := &format{dir: dir}
-	f.daysKept()
+	daysKept(dir)
 	before, _ := os.ReadDir(open)
 	for range 20 {
-		if days := f.daysKept(); days != keptDays {
+		if days := daysKept(dir); days != keptDays {
 			t.Fatal(days)
 		}
 	}

@@ -317,7 +317,7 @@ func TestKept_settings(t *testing.T) {
 	} {
 		dir, _ := written(t, user("a", "", "A"))
 		place(t, dir, map[string]string{"settings.json": text})
-		if got := newFormat(dir).daysKept(); got != want {
+		if got := daysKept(dir); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

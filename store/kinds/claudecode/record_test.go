@@ -65,11 +65,11 @@ func TestKept(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := (&format{dir: filepath.Join(top, name)}).daysKept(); got != want {
+		if got := daysKept(filepath.Join(top, name)); got != want {
 			t.Errorf("%s: %v days", name, got)
 		}
 	}
-	if got := (&format{dir: filepath.Join(t.TempDir(), "none", projects)}).daysKept(); got != keptDays {
+	if got := daysKept(filepath.Join(t.TempDir(), "none", projects)); got != keptDays {
 		t.Errorf("%v days", got)
 	}
 }
