@@ -1,28 +1,27 @@
 package cli
 
 import (
-	"net/url"
 	"path/filepath"
 	"strings"
 
+	"hindcast/look"
 	"hindcast/model/printable"
 )
 
 // linkPath returns the text by which a path is shown, which is safe to print: on a terminal that opens links a link to
-// the file (OSC 8). All bytes of the path that could end the link are percent-encoded.
+// the file.
 func (p *printer) linkPath(path, shown string) string {
 	shown = printable.String(shown)
-	if !p.links || strings.Contains(path, "://") {
+	if !p.links {
 		return shown
 	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
+	if absolute, err := filepath.Abs(path); err == nil && !strings.Contains(path, "://") {
+		path = absolute
+	}
+	target := look.LinkTarget(path)
+	if target == "" {
 		return shown
 	}
-	slashed := filepath.ToSlash(absolute)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // a drive of Windows
-	}
-	target := url.URL{Scheme: "file", Path: slashed}
-	return "\x1b]8;;" + target.String() + "\x1b\\" + shown + "\x1b]8;;\x1b\\"
+	begin, end := look.Link(target)
+	return begin + shown + end
 }

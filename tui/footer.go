@@ -73,7 +73,7 @@ func (m *Model) putMessage(r *cell.Row) {
 	width := min(cell.Width(text), room-more)
 	m.putHints(r, hints, width+more+1)
 	r.Fill(m.styles.Text, r.Room()-width-more-1)
-	r.Column(m.message.style, text, width)
+	r.Column(m.styles.LinkTo(m.message.link, m.message.style), text, width)
 	if more > 0 {
 		r.Fill(m.styles.Text, apart)
 		m.putKey(r, keymap.Session, keymap.Details, all.text)

@@ -159,6 +159,7 @@ type message struct {
 	// whole is the text for the dialog with the details, about what it is; "" if text
 	// says all, and if it is the message itself.
 	whole, about string
+	link         string // the path that the text leads to, or ""
 }
 
 // dialogPane is the interface of a dialog to the root model. A dialog carries the actions of its answers.

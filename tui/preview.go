@@ -197,7 +197,7 @@ func (m *Model) putPreview(c *previewContent) {
 		c.Add("project", m.fromHome(row.Project), nil)
 	}
 	if row.Err == nil {
-		c.Add("store", m.fromHome(row.Store.At), nil)
+		c.AddPath("store", m.fromHome(row.Store.At), row.Store.At)
 		c.Add("session", row.ID, nil)
 	}
 	if !row.UpdatedAt.IsZero() {

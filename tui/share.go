@@ -186,5 +186,5 @@ func (m *Model) tellShare(prompt *dialog.Prompt, path string, places int, list s
 	}
 	m.confirm(fmt.Sprintf("shared in %s: %s", path, hidden))
 	m.message.brief = []string{m.styles.Glyphs.Good + " shared in " + filepath.Base(path)}
-	m.message.about, m.message.whole = "What was shared", path+"\n\n"+list
+	m.message.about, m.message.whole, m.message.link = "What was shared", path+"\n\n"+list, path
 }

@@ -8,12 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/muesli/termenv"
 
 	"hindcast/keymap"
 	"hindcast/store"
 	"hindcast/store/sample"
 	"hindcast/tui/screentest"
+	"hindcast/tui/theme"
 )
 
 // The session is shared in a file of the person's choice, and the last line says where it is
@@ -158,5 +162,33 @@ func TestShare_aPart(t *testing.T) {
 	}
 	if !slices.Equal(asked, want) {
 		t.Errorf("asked were\n%q, want\n%q", asked, want)
+	}
+}
+
+// Where the terminal opens links the message leads to the file; what shows is the same.
+func TestShare_linksTheFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a b.html")
+	var screens []string
+	for _, links := range []bool{false, true} {
+		o := options(demoStore(t))
+		o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode, Links: links})
+		o.Session = sample.Trip
+		o.Share = func(context.Context, store.Store, string, string, string) (int, string, error) { return 0, "", nil }
+		p := start(t, o, 200, 50)
+		p.Press(keymap.Timeline, keymap.Yank)
+		p.Press(keymap.Menu, keymap.Share)
+		p.Press(keymap.ShareMenu, keymap.ShareSession)
+		p.Key("ctrl+u")
+		p.Type(file)
+		p.Key("enter")
+		shows(t, p, "shared in "+file)
+		screens = append(screens, p.Screen())
+		if linked := strings.Contains(string(p.Raw()), "\x1b]8;;file://"+filepath.ToSlash(filepath.Dir(file))+"/a%20b.html\x1b\\"); linked != links && filepath.Separator == '/' {
+			t.Errorf("links %t, and there is one: %t", links, linked)
+		}
+	}
+	if screens[0] != screens[1] {
+		t.Errorf("with links it looks otherwise:\n%s\n%s", screens[0], screens[1])
 	}
 }

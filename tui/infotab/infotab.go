@@ -113,7 +113,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 
 	c.AddHeading("Session")
 	c.addFact("session", h.SessionID)
-	c.addFact("store", f.Kind+"  "+f.Address)
+	c.AddPath("store", f.Kind+"  "+f.Address, f.Address)
 	if f.Release != "" {
 		c.addFact("sdk", f.Release)
 	}

@@ -37,6 +37,8 @@ type Paragraph struct {
 	LabelPick Pick
 	Text      string
 	Pick      Pick
+	// Link is the path or the address that the text leads to, "" for none.
+	Link string
 	// Fit, where it is not nil, makes the text for a number of cells: one row, which is not
 	// wrapped.
 	Fit func(g *look.Glyphs, w int) string
@@ -310,6 +312,6 @@ func (s *Sheet) AppendRow(dst []byte, y int) []byte {
 		r.Column(line.LabelPick.style(tokens), line.Label, s.labels)
 		r.Fill(tokens.Text, 2)
 	}
-	r.Put(line.Pick.style(tokens), line.Text)
+	r.Put(s.styles.LinkTo(line.Link, line.Pick.style(tokens)), line.Text)
 	return r.End(tokens.Text)
 }

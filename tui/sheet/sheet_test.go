@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muesli/termenv"
+
 	"hindcast/keymap"
 	"hindcast/tui/screentest"
+	"hindcast/tui/theme"
 )
 
 var colourless = screentest.Colourless()
@@ -168,5 +171,28 @@ func TestSheet_scrollsOrMovesItsCursor(t *testing.T) {
 	list.Wheel(3)
 	if !strings.HasPrefix(screentest.Draw(text, 1), "row 3\n") || list.Cursor() != 5 {
 		t.Errorf("the wheel leads to %q and %d", screentest.Draw(text, 1), list.Cursor())
+	}
+}
+
+// A link leads from each row of its text, takes no cells, and no byte of its path ends it.
+func TestSheet_links(t *testing.T) {
+	path := "/home/me/a\x1b\\b\u009c/" + strings.Repeat("deep/", 5)
+	draw := func(links bool) string {
+		s := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII, Links: links}))
+		s.Set([]Paragraph{{Label: "store", Text: path, Link: path}, {Label: "server", Text: "s3://bucket", Link: "s3://bucket"}})
+		s.Resize(30, 5)
+		var rows []byte
+		for y := range s.Len() {
+			rows = append(s.AppendRow(rows, y), '\n')
+		}
+		return string(rows)
+	}
+	const begin, end = "\x1b]8;;file:///home/me/a%1B%5Cb%C2%9C/deep/deep/deep/deep/deep/\x1b\\", "\x1b]8;;\x1b\\"
+	linked, plain := draw(true), draw(false)
+	if got := strings.ReplaceAll(strings.ReplaceAll(linked, begin, ""), end, ""); got != plain || strings.Contains(plain, "\x1b") {
+		t.Errorf("%q is not %q with links", linked, plain)
+	}
+	if rows := strings.Count(plain, "\n") - 1; rows < 2 || strings.Count(linked, begin) != rows || strings.Count(linked, end) != rows {
+		t.Errorf("%d rows: %q", rows, linked)
 	}
 }

@@ -10,6 +10,11 @@ func (l *Lines) Add(label, text string, pick Pick) {
 	l.Paragraphs = append(l.Paragraphs, Paragraph{Label: label, LabelPick: Muted, Text: text, Pick: pick})
 }
 
+// AddPath adds a text that leads to a path or an address.
+func (l *Lines) AddPath(label, text, link string) {
+	l.Paragraphs = append(l.Paragraphs, Paragraph{Label: label, LabelPick: Muted, Text: text, Link: link})
+}
+
 // AddCall adds a call that a person copies.
 func (l *Lines) AddCall(label, text string) {
 	l.Paragraphs = append(l.Paragraphs, Paragraph{Label: label, LabelPick: Muted, Text: text, Pick: Strong, Call: true})

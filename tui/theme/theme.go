@@ -49,6 +49,8 @@ type Choice struct {
 	Glyphs Glyphs
 	// Asks says that Palette, Dark or Light, is a guess: the terminal may be asked for its background.
 	Asks bool
+	// Links says that the terminal opens links.
+	Links bool
 }
 
 // Choose works out the theme from the environment. names is the theme of the command line, "" to look at
@@ -56,7 +58,7 @@ type Choice struct {
 // NO_COLOR, TERM, COLORTERM and COLORFGBG.
 func Choose(names string, getenv func(string) string) (Choice, error) {
 	asked, err := look.Read(names, getenv)
-	c := Choice{Profile: colourProfile(getenv), Glyphs: asked.Glyphs}
+	c := Choice{Profile: colourProfile(getenv), Glyphs: asked.Glyphs, Links: asked.Links}
 	switch {
 	case c.Profile == termenv.Ascii && getenv("NO_COLOR") != "" && !look.Dumb(getenv):
 		c.Palette, c.Profile = None, termenv.ANSI
@@ -127,6 +129,20 @@ type Styles struct {
 	// Glyphs are the shapes.
 	Glyphs  Glyphs
 	profile termenv.Profile
+	links   bool
+}
+
+// LinkTo returns a style whose text leads to a path or an address, where the terminal opens links and [look.LinkTarget]
+// has it. Another place, and "", leave the style as it is.
+func (s *Styles) LinkTo(place string, style Style) Style {
+	if place == "" || !s.links {
+		return style
+	}
+	if target := look.LinkTarget(place); target != "" {
+		begin, end := look.Link(target)
+		return Style{begin + style.Start, style.Reset + end}
+	}
+	return style
 }
 
 // Highlight is embedded in a pane with a cursor and picks the look of its rows. The zero Highlight has the keys.
@@ -181,7 +197,7 @@ type Tokens struct {
 
 // New renders the tokens of a choice.
 func New(c Choice) *Styles {
-	s := &Styles{Glyphs: c.Glyphs, profile: c.Profile}
+	s := &Styles{Glyphs: c.Glyphs, profile: c.Profile, links: c.Links}
 	s.Recolour(c.Palette)
 	return s
 }
