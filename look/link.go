@@ -40,7 +40,7 @@ func encodeBytes(uri string) string {
 	return b.String()
 }
 
-// Link returns what begins a link to a target of [LinkTarget] on a terminal, and what ends it (OSC 8).
+// Link returns the escape sequences that begin and end a link to a target of [LinkTarget] on a terminal (OSC 8).
 func Link(target string) (begin, end string) {
 	const introducer, terminator = "\x1b]8;;", "\x1b\\"
 	return introducer + target + terminator, introducer + terminator

@@ -368,7 +368,7 @@ func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
 	}
 }
 
-// dangerOf returns what loses a session: its worst fault where its sums are known, or its age. It is "" for nothing.
+// dangerOf returns the worst fault of a session, where its sums are known, or when it goes for its age; or "".
 func (p *Pane) dangerOf(row *Row) string {
 	if sum := p.sums[NameOf(row)]; sum != nil && sum.Danger != "" {
 		return sum.Danger

@@ -37,7 +37,7 @@ type Paragraph struct {
 	LabelPick Pick
 	Text      string
 	Pick      Pick
-	// Link is the path or the address that the text leads to, "" for none.
+	// Link is the path or the address that the text leads to; "" for plain text.
 	Link string
 	// Fit, where it is not nil, makes the text for a number of cells: one row, which is not
 	// wrapped.
