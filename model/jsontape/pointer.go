@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// runeError replaces invalid UTF-8 in a text.
+const runeError = string(utf8.RuneError)
+
 // Find returns the member of the object n whose decoded key is key, the last one
 // if there are several, or -1; n may be None.
 func (t *Tape) Find(n Node, key string) Node {
@@ -16,7 +19,7 @@ func (t *Tape) Find(n Node, key string) Node {
 	}
 	// A key without a backslash decodes to another spelling only where it is invalid UTF-8,
 	// and to U+FFFD there.
-	respelled := strings.Contains(key, string(utf8.RuneError))
+	respelled := strings.IndexByte(key, runeError[0]) >= 0 && strings.Contains(key, runeError)
 	found, end := None, t.nodes[n].next
 	for c := n + 1; c < end; c = t.nodes[c].next {
 		v := &t.nodes[c]

@@ -248,8 +248,9 @@ func (l *Lines[R]) rememberFile(f *File[R]) {
 // are read.
 func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) error {
 	lent := buffers.Get().(*[]byte)
-	*lent = slices.Grow((*lent)[:0], int(min(pieceSize, max(f.stamp.Size-f.whole, 0)+1)))
-	buf := *lent
+	room := int(min(pieceSize, max(f.stamp.Size-f.whole, 0)+1))
+	*lent = slices.Grow((*lent)[:0], room)
+	buf := (*lent)[:0:room]
 	from, ended := f.whole, false // of buf in the file
 	var decoding sync.WaitGroup
 	var spare []byte // is decoded
@@ -332,6 +333,9 @@ func (l *Lines[R]) looksFor(raw []byte) bool { return len(raw) > 0 && (l.Only ==
 // trimLine takes off the end of a line, and white space before it.
 func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
 
+// scratches are for workers: most files have few lines.
+var scratches = sync.Pool{New: func() any { return new(jsontape.Scratch) }}
+
 // decodeLines decodes whole lines, several at once. at is where the text is in the file.
 func (l *Lines[R]) decodeLines(f *File[R], text []byte, at int64) {
 	piece := Line{Span: Span{at, int64(len(text))}, Raw: text}
@@ -350,6 +354,9 @@ func (l *Lines[R]) decodeLines(f *File[R], text []byte, at int64) {
 	// What a worker takes at a time: lines of a few bytes are many, and one may be large.
 	const atOnce, bytesAtOnce = 16, 64 << 10
 	workers := min(runtime.GOMAXPROCS(0), max((len(lines)+atOnce-1)/atOnce, min(len(lines), size/bytesAtOnce)))
+	if size <= bytesAtOnce { // of such files several are read at once
+		workers = 1
+	}
 	var next sync.Mutex
 	from := 0
 	take := func() (first, end int) {
@@ -362,7 +369,8 @@ func (l *Lines[R]) decodeLines(f *File[R], text []byte, at int64) {
 		return first, from
 	}
 	work := func() {
-		scratch := new(jsontape.Scratch)
+		scratch := scratches.Get().(*jsontape.Scratch)
+		defer scratches.Put(scratch)
 		for first, end := take(); first < end; first, end = take() {
 			for i := first; i < end; i++ {
 				line := &lines[i]

@@ -445,6 +445,7 @@ func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.Ses
 	}
 	release := holdFolders(in, spots)
 	defer release()
+	in.Tree = tree.NewView(in.Tree) // what many sessions ask for is looked at once
 	looks, err := looksAt(ctx, in, spots)
 	if err != nil {
 		return err

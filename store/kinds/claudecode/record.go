@@ -171,8 +171,11 @@ func typeOf(line []byte) (kind string, err error) {
 // sourceOf returns the session that a record was copied from, "" if it is no copy. Since 2.1.3xx only an
 // answer names that session; before, each record of a branch did.
 func sourceOf(v chat.Value) string {
-	source := cmp.Or(v.Get("requestSessionId").Text(), v.Get("forkedFrom", "sessionId").Text())
-	if source == v.Get("sessionId").Text() {
+	source := v.Get("requestSessionId").Text()
+	if source == "" {
+		source = v.Get("forkedFrom", "sessionId").Text()
+	}
+	if source == "" || source == v.Get("sessionId").Text() {
 		return ""
 	}
 	return source

@@ -149,6 +149,8 @@ type format struct {
 	mu      sync.Mutex
 	names   *names
 	threads *threads
+	// settings are the settings as they were read last.
+	settings settings
 	// sessions is the list of sessions when it was read last, nil before.
 	sessions *sessionList
 }

@@ -35,18 +35,46 @@ var (
 	named = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^rollout-(?:\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-)?(.+?)(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$`)
 	})
-	uuid   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
 	number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{2}(\d{2})?$`) })
 )
 
 // lines is in the names of files of lines, whatever a person calls a copy of one.
 const live, archived, lines = "sessions", "archived_sessions", ".jsonl"
 
-func isUUID(id string) bool { return uuid().MatchString(id) }
+// isUUID reports whether a text is laid out as uuids are, in lower case.
+func isUUID(id string) bool { return isLaidOut(id, "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh") }
+
+// isLaidOut reports whether each byte of a text fits the one of a layout: h a hexadecimal digit in lower case, d a
+// decimal one, and another only itself.
+func isLaidOut(text, layout string) bool {
+	if len(text) != len(layout) {
+		return false
+	}
+	for i := range len(text) {
+		c, as := text[i], layout[i]
+		fits, digit := c == as, c >= '0' && c <= '9'
+		switch as {
+		case 'd':
+			fits = digit
+		case 'h':
+			fits = digit || c >= 'a' && c <= 'f'
+		}
+		if !fits {
+			return false
+		}
+	}
+	return true
+}
+
+// usual is the layout of most names, before their thread.
+const usual = "rollout-dddd-dd-ddTdd-dd-dd-"
 
 // threadOf returns the id of the thread that the name of a file tells, and that of the
 // rollout; "" for a file that Codex did not name.
 func threadOf(file string) (thread, rollout string) {
+	if name, is := strings.CutSuffix(path.Base(file), lines); is && len(name) > len(usual) && isLaidOut(name[:len(usual)], usual) && isUUID(name[len(usual):]) {
+		return name[len(usual):], name[len(usual):]
+	}
 	m := named().FindStringSubmatch(path.Base(file))
 	if m == nil || !isUUID(m[1]) {
 		return "", ""

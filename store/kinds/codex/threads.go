@@ -93,18 +93,42 @@ const mostSettings = 1 << 20
 // indexDir returns the folder of the index: that of the settings, else of the environment, else
 // the storage, as 0.118 and 0.169 resolve it.
 func (f *format) indexDir(in engine.In) string {
-	var settings struct {
-		Home *string `toml:"sqlite_home"`
-	}
-	text, _ := tree.Head(in.Tree, "config.toml", mostSettings) // of none nothing is known
-	if _, err := toml.Decode(string(text), &settings); err != nil || settings.Home == nil {
+	home := f.readSettings(in).Home
+	if home == nil {
 		return cmp.Or(f.elsewhere, f.dir)
 	}
-	at := fromHome(*settings.Home)
+	at := fromHome(*home)
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(f.dir, at)
 	}
 	return at
+}
+
+// settings is what is known of the file of the settings, as it was at a look.
+type settings struct {
+	Home *string `toml:"sqlite_home"`
+
+	at   tree.Stamp
+	read bool
+}
+
+// readSettings reads the settings, if they are others than when they were read last.
+func (f *format) readSettings(in engine.In) *settings {
+	const file = "config.toml"
+	at, err := in.Stamp(file)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil && f.settings.read && at.Is(f.settings.at) {
+		was := f.settings
+		return &was
+	}
+	now := &settings{at: at, read: err == nil}
+	text, _ := tree.Head(in.Tree, file, mostSettings) // of none nothing is known
+	if _, err := toml.Decode(string(text), now); err != nil {
+		now.Home = nil
+	}
+	f.settings = *now
+	return now
 }
 
 // Mark implements chat.Marker: the files of the session do not tell where an index outside of

@@ -543,7 +543,11 @@ func (v *View) Read(name string, buf []byte) ([]byte, Stamp, error) {
 
 // OpenFile implements Tree.
 func (v *View) OpenFile(name string) (Opened, error) {
-	if _, err := v.Stamp(name); err != nil { // what is read in it then is told of by Moved
+	at, err := v.Stamp(name) // what is read in it then is told of by Moved
+	if err == nil && at.Kind == files.Nothing {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
 		return nil, err
 	}
 	return v.on.OpenFile(name)

@@ -1,0 +1,219 @@
+package home_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hindcast/store/home"
+	"hindcast/store/kinds"
+	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
+	"hindcast/store/storetest/machine"
+)
+
+// largeHome is a home folder of many sessions: copies of those in testdata, each with its own ids and times.
+type largeHome struct {
+	dir                           string
+	claude, codex, opencode, runs int
+}
+
+// written is when the newest session changed; the others changed a minute before each other.
+var written = time.Date(2025, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// uuids finds the ids in a transcript. The first 8 digits are those of the copy.
+var uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// copyTranscripts writes copies of the transcripts that match a pattern below testdata, each to the folder of its number.
+func (h *largeHome) copyTranscripts(tb testing.TB, pattern string, copies int, dirOf func(n int) string) {
+	tb.Helper()
+	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", filepath.FromSlash(pattern)))
+	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Contains(filepath.Base(path), "_") }) // parts of others
+	if err != nil || len(paths) == 0 {
+		tb.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+	}
+	for n := range copies {
+		path := paths[n%len(paths)]
+		text, err := os.ReadFile(path)
+		id, name, changed := fmt.Sprintf("%08x", n), []byte(filepath.Base(path)), written.Add(-time.Duration(n)*time.Minute)
+		for _, part := range [][]byte{text, name} {
+			for _, at := range uuids.FindAllIndex(part, -1) {
+				copy(part[at[0]:], id)
+			}
+		}
+		dir := filepath.Join(h.dir, dirOf(n))
+		to := filepath.Join(dir, string(name))
+		if err := errors.Join(err, os.MkdirAll(dir, 0o700), os.WriteFile(to, text, 0o600), os.Chtimes(to, changed, changed)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// copyRows makes a database of one in testdata, and copies the rows of tables, with other ids in some columns, until the
+// first table has so many.
+func (h *largeHome) copyRows(tb testing.TB, from, to string, rows int, tables ...[]string) {
+	tb.Helper()
+	if rows == 0 {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", filepath.FromSlash(from)))
+	path := filepath.Join(h.dir, filepath.FromSlash(to))
+	if err := errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
+		tb.Fatal(err)
+	}
+	file := sqlitefile.NewOwn(path, "&_pragma=synchronous(0)", nil)
+	err = file.Write(tb.Context(), func(tx *sqlitefile.Tx) error {
+		has := 1
+		if err := tx.Row(tb.Context(), "SELECT count(*) FROM "+tables[0][0]).Scan(&has); err != nil {
+			return err
+		}
+		for _, t := range tables {
+			columns, err := tx.Columns(tb.Context(), t[0])
+			if err != nil {
+				return err
+			}
+			names := slices.Sorted(maps.Keys(columns))
+			values := slices.Clone(names)
+			for i, name := range names {
+				if values[i] = "t." + name; slices.Contains(t[1:], name) {
+					values[i] += " || '-' || n.i"
+				}
+			}
+			if _, err := tx.Exec(tb.Context(), "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO "+t[0]+" ("+strings.Join(names, ", ")+
+				") SELECT "+strings.Join(values, ", ")+" FROM "+t[0]+" t, n", max(rows/has-1, 1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, file.Close(), os.Chtimes(path, written, written)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// make writes the home.
+func (h *largeHome) make(tb testing.TB) {
+	tb.Helper()
+	const together = 100 // sessions of a project, and of a day
+	if err := os.MkdirAll(filepath.Join(h.dir, "work"), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	h.copyTranscripts(tb, "coding/claude-code/projects/-home-demo/*-*-*-*-*.jsonl", h.claude, func(n int) string {
+		return fmt.Sprintf(".claude/projects/-home-demo-%d", n/together)
+	})
+	h.copyTranscripts(tb, "coding/codex/sessions/2026/11/22/*.jsonl", h.codex, func(n int) string {
+		return fmt.Sprintf(".codex/sessions/2026/%02d/%02d", n/together/28%12+1, n/together%28+1)
+	})
+	h.copyRows(tb, "coding/opencode/opencode.db", ".local/share/opencode/opencode.db", h.opencode,
+		[]string{"session", "id", "parent_id"}, []string{"message", "id", "session_id"}, []string{"part", "id", "message_id", "session_id"})
+	h.copyRows(tb, "langgraph/agent.db", "work/agent.db", h.runs, []string{"checkpoints", "thread_id"}, []string{"writes", "thread_id"})
+}
+
+// cost is what a list takes: the bytes that are read, by how many calls, and the time of the processor.
+type cost struct {
+	bytes, calls int
+	cpu          time.Duration
+}
+
+// costNow returns what this process took so far.
+func costNow(tb testing.TB) (c cost) {
+	tb.Helper()
+	text, err := os.ReadFile("/proc/self/io")
+	var usage syscall.Rusage
+	var chars int
+	if err := errors.Join(err, syscall.Getrusage(syscall.RUSAGE_SELF, &usage)); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := fmt.Fscanf(bytes.NewReader(text), "rchar: %d\nwchar: %d\nsyscr: %d\n", &c.bytes, &chars, &c.calls); err != nil {
+		tb.Fatal(err)
+	}
+	c.cpu = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return c
+}
+
+// list lists the sessions of the home, opened anew, and returns what that took.
+func (h *largeHome) list(tb testing.TB, cache string) (all map[string]string, took cost) {
+	tb.Helper()
+	m := machine.Machine{Home: h.dir, Work: filepath.Join(h.dir, "work")}
+	before := costNow(tb)
+	all = map[string]string{}
+	of := home.New(kinds.All(files.NewCache(cache), ""), home.Places{Around: m.Surroundings(), Below: []string{m.Work}})
+	for s, err := range of.Sessions(tb.Context()) {
+		if err = errors.Join(err, s.Err); err != nil {
+			tb.Fatal(err)
+		}
+		all[s.Kind+" "+s.ID] = fmt.Sprintf("%+v", s.SessionInfo)
+	}
+	if err := of.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	after := costNow(tb)
+	return all, cost{after.bytes - before.bytes, after.calls - before.calls, after.cpu - before.cpu}
+}
+
+// A list reads each small session once, and of a database no overflowing value. Again it reads notes alone, but for a
+// small database.
+func TestHome_readsWhatItsListNeeds(t *testing.T) {
+	for name, c := range map[string]struct {
+		home largeHome
+		// sessions is how many are listed; bytes and calls are at most so many for each, first and again.
+		sessions               int
+		bytes, calls           int
+		bytesAgain, callsAgain int
+	}{
+		"Claude Code": {largeHome{claude: 300}, 300, 28_000, 3, 1_000, 1},
+		"Codex":       {largeHome{codex: 300}, 300, 44_000, 4, 500, 1},
+		"opencode":    {largeHome{opencode: 148}, 148, 26_000, 25, 21_000, 20},
+		"LangGraph":   {largeHome{runs: 2_000}, 120, 65_000, 16, 1_100, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := c.home
+			h.dir = t.TempDir()
+			h.make(t)
+			cache := t.TempDir()
+			list, first := h.list(t, cache)
+			same, again := h.list(t, cache)
+			if len(list) != c.sessions || !reflect.DeepEqual(list, same) {
+				t.Errorf("%d sessions were listed, and %d again, want %d", len(list), len(same), c.sessions)
+			}
+			for _, f := range []struct {
+				what      string
+				got, most int
+			}{{"bytes", first.bytes, c.bytes}, {"reads", first.calls, c.calls}, {"bytes again", again.bytes, c.bytesAgain}, {"reads again", again.calls, c.callsAgain}} {
+				if f.got > f.most*c.sessions {
+					t.Errorf("%s: %d for each of %d sessions, want at most %d", f.what, f.got/c.sessions, c.sessions, f.most)
+				}
+			}
+		})
+	}
+}
+
+// What the list of a home takes is told as a multiple of ls -lAR. With HINDCAST_LARGE_HOME, an empty folder, the home is
+// that of the figures.
+func TestHome_takesSoManyTimesLs(t *testing.T) {
+	h := largeHome{t.TempDir(), 12, 12, 8, 60}
+	if dir := os.Getenv("HINDCAST_LARGE_HOME"); dir != "" {
+		h = largeHome{dir, 10_000, 10_000, 5_000, 100_000}
+	}
+	h.make(t)
+	ls := exec.CommandContext(t.Context(), "ls", "-lAR", h.dir)
+	if err := ls.Run(); err != nil {
+		t.Fatal(err)
+	}
+	of, cache := ls.ProcessState.UserTime()+ls.ProcessState.SystemTime(), t.TempDir()
+	for _, when := range []string{"first", "again"} {
+		list, took := h.list(t, cache)
+		t.Logf("%s: %d sessions, %+v, %.1f times ls -lAR, which takes %v", when, len(list), took, float64(took.cpu)/float64(of), of)
+	}
+}
