@@ -435,8 +435,8 @@ func (s *Store) listSessions(ctx context.Context, in engine.In) iter.Seq2[model.
 	}
 }
 
-// glancesAtOnce is how many files are read ahead for the list.
-const glancesAtOnce = 64
+// The list reads ahead as many files as a small screen has rows, and then twice as many each time, up to mostGlances.
+const firstGlances, mostGlances = 8, 64
 
 func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.SessionInfo) bool) error {
 	spots, err := s.listSpots(ctx, in)
@@ -451,8 +451,8 @@ func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.Ses
 		return err
 	}
 	list := byChange(spots, looks)
-	for len(list) > 0 {
-		part := list[:min(len(list), glancesAtOnce)]
+	for atOnce := firstGlances; len(list) > 0; atOnce = min(2*atOnce, mostGlances) {
+		part := list[:min(len(list), atOnce)]
 		list = list[len(part):]
 		rows := make([]told, len(part))
 		one := func(i int) listed { return listed{spots[part[i].at], looks[part[i].at]} }
