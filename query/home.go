@@ -59,6 +59,7 @@ type SessionHit struct {
 	Err error
 
 	place int64
+	nth   int
 	read  *located
 }
 
@@ -117,7 +118,7 @@ func (h *SessionHit) FindRef(ctx context.Context) (model.Ref, error) {
 		return h.Ref, nil
 	}
 	var err error
-	h.Ref, h.Message, err = h.Store.Features().Scanner.Find(ctx, h.ID, h.place)
+	h.Ref, h.Message, err = h.Store.Features().Scanner.Find(ctx, h.ID, h.place, h.nth)
 	return h.Ref, err
 }
 

@@ -108,7 +108,7 @@ func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 	if f.told[sum] || f.missed[sum] {
 		return true
 	}
-	hit := SessionHit{Source: f.of.Source, At: m.At, place: m.Place, read: f.read}
+	hit := SessionHit{Source: f.of.Source, At: m.At, place: m.Place, nth: m.Nth, read: f.read}
 	var ok bool
 	if hit.From, hit.To, ok = f.find(text); !ok {
 		if f.missed == nil {

@@ -1,6 +1,8 @@
 package query_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/kinds"
+	"hindcast/store/kinds/codex"
 	"hindcast/store/storetest"
 )
 
@@ -21,8 +24,12 @@ import (
 func scannedStores(t *testing.T) (list []store.Store) {
 	t.Helper()
 	written := t.TempDir()
-	storetest.SaveTranscript(t, filepath.Join(written, "--long--", "t_long.jsonl"), storetest.PiTranscript, "long", time.Unix(1e9, 0), 100_000, 1000)
-	dirs := []string{written}
+	storetest.SaveTranscript(t, filepath.Join(written, "pi", "--long--", "t_long.jsonl"), storetest.PiTranscript, "long", time.Unix(1e9, 0), 100_000, 1000)
+	rollout := filepath.Join(written, "codex", "sessions", "2026", "11", "22", "rollout-2026-11-22T11-13-12-01a202f5-bfd0-70d1-aab1-5dc3e55b8000.jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(rollout), 0o700), os.WriteFile(rollout, longRollout(40, 500), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	dirs := []string{filepath.Join(written, "pi"), filepath.Join(written, "codex")}
 	for _, root := range []string{"../testdata/coding", "../store/kinds/claudecode/testdata"} {
 		below, err := os.ReadDir(root)
 		if err != nil {
@@ -50,10 +57,34 @@ func scannedStores(t *testing.T) (list []store.Store) {
 	return list
 }
 
+// longRollout returns a rollout of Codex of some turns, whose questions and outputs have so many bytes. Events stand before and behind
+// the items that they repeat, and the last one stands alone.
+func longRollout(turns, size int) []byte {
+	var b bytes.Buffer
+	record := func(kind, payload string, args ...any) {
+		fmt.Fprintf(&b, `{"timestamp":"2026-11-22T11:13:12.000Z","type":%q,"payload":`+payload+"}\n", append([]any{kind}, args...)...)
+	}
+	record("session_meta", `{"id":"01a202f5-bfd0-70d1-aab1-5dc3e55b8000","timestamp":"2026-11-22T11:13:12.000Z","cwd":"/home/demo","cli_version":"0.118.0"}`)
+	record("turn_context", `{"cwd":"/home/demo","approval_policy":"never","model":"demo-1"}`)
+	for n := range turns {
+		asked, said := fmt.Sprintf("question %d of many%s", n, strings.Repeat(" more", size/5)), fmt.Sprintf("an agent answers %d", n)
+		record("event_msg", `{"type":"user_message","message":%q}`, asked)
+		record("response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}`, asked)
+		record("response_item", `{"type":"function_call","name":"shell","arguments":"{\"command\":\"list %d\"}","call_id":"call_%d"}`, n, n)
+		record("event_msg", `{"type":"exec_command_end","call_id":"call_%d","aggregated_output":"","exit_code":%d}`, n, n%3)
+		record("response_item", `{"type":"function_call_output","call_id":"call_%d","output":%q}`, n, fmt.Sprint("listed ", n, strings.Repeat(" some", size/5)))
+		record("response_item", `{"type":"message","role":"assistant","content":[{"type":"output_text","text":%q}]}`, said)
+		record("event_msg", `{"type":"agent_message","message":%q}`, said)
+	}
+	record("event_msg", `{"type":"agent_message","message":"an event alone"}`)
+	return b.Bytes()
+}
+
 // A search that does not read sessions finds the texts that one that reads them finds, of the same speakers, at the same
 // snapshots.
 func TestSearchHome_scansAsItReads(t *testing.T) {
-	var scanned, hits, sessions, compared int
+	var hits, sessions, compared int
+	scanned := map[string]int{}
 	for _, s := range scannedStores(t) {
 		for info, err := range s.Sessions(t.Context()) {
 			if err != nil {
@@ -88,7 +119,7 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 					got, want := find(query.HomeSearch{Search: narrow}), find(query.HomeSearch{Search: narrow, Exact: true})
 					for i := range got {
 						if got[i].Visit == model.NoNode {
-							scanned++
+							scanned[info.Kind]++
 						}
 						if _, err := got[i].Locate(t.Context()); err != nil {
 							t.Fatal(err)
@@ -106,9 +137,41 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d hits in %d sessions, and %d without reading", hits, sessions, scanned)
-	if scanned < 1000 || hits < 2000 || sessions < 10 {
-		t.Errorf("%d hits, and %d without reading", hits, scanned)
+	t.Logf("%d hits in %d sessions, and without reading %v", hits, sessions, scanned)
+	for _, kind := range []string{"claude-code", "codex", "pi"} {
+		if scanned[kind] < 500 || hits < 2000 || sessions < 10 {
+			t.Errorf("%d hits, and %d without reading sessions of %s", hits, scanned[kind], kind)
+		}
+	}
+}
+
+// An event whose item is behind the piece of the file at hand waits for the next piece: no session is read for it.
+func TestSearchHome_scansPiecewise(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sessions", "2026", "11", "22")
+	name := filepath.Join(dir, "rollout-2026-11-22T11-13-12-01a202f5-bfd0-70d1-aab1-5dc3e55b8000.jsonl")
+	const turns = 2500
+	rollout := longRollout(turns, 1000)
+	rollout = rollout[:bytes.LastIndexByte(rollout[:len(rollout)-1], '\n')+1] // without the event alone
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(name, rollout, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := codex.Kind(nil).Open(t.Context(), filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(dir)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	n, read := 0, 0
+	search := query.HomeSearch{Search: query.Search{Pattern: query.Literal("of many", query.SmartCase)}}
+	for hit, err := range query.SearchHome(t.Context(), query.Sources(s, s.Sessions(t.Context())), search) {
+		if err = errors.Join(err, hit.Err); err != nil {
+			t.Fatal(err)
+		}
+		if n++; hit.Visit != model.NoNode {
+			read++
+		}
+	}
+	if n != turns || read != 0 {
+		t.Errorf("%d texts of %d in %d bytes, %d of them read", n, turns, len(rollout), read)
 	}
 }
 

@@ -29,8 +29,9 @@ type Scanned struct {
 	Blocks []ScannedBlock
 	// At is the time of the message, or zero.
 	At time.Time
-	// Place is where in the session's file it begins.
+	// Place is where in the session's file its record begins, which has Nth messages before it.
 	Place int64
+	Nth   int
 	// ToolOf returns the name of the tool of a call by the call's id, "" where the session does not say. It returns
 	// false where the call is too far before the message.
 	ToolOf func(call string) (name string, ok bool)
@@ -48,7 +49,7 @@ type Scanner struct {
 	// Scan scans a session, and reports whether the session is done. If it is not, the messages that were taken are
 	// messages of the session, and others may be missing.
 	Scan func(ctx context.Context, session string, scan Scan) (done bool, err error)
-	// Find returns the snapshot that a message at a place belongs to, and the message's number in its state. The error is
-	// model.ErrNoSnapshot where none is.
-	Find func(ctx context.Context, session string, place int64) (ref model.Ref, message int, err error)
+	// Find returns the snapshot that the nth message at a place belongs to, and the message's number in its state. The error
+	// is model.ErrNoSnapshot where none is.
+	Find func(ctx context.Context, session string, place int64, nth int) (ref model.Ref, message int, err error)
 }

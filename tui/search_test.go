@@ -120,11 +120,11 @@ func (l *locator) Features() store.Features {
 	f := l.Store.Features()
 	scanner := *f.Scanner
 	find := scanner.Find
-	scanner.Find = func(ctx context.Context, session string, place int64) (model.Ref, int, error) {
+	scanner.Find = func(ctx context.Context, session string, place int64, nth int) (model.Ref, int, error) {
 		l.asked <- struct{}{}
 		select {
 		case <-l.leave:
-			return find(ctx, session, place)
+			return find(ctx, session, place, nth)
 		case <-ctx.Done():
 			return model.Ref{}, -1, ctx.Err()
 		}

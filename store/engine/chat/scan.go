@@ -25,14 +25,21 @@ import (
 //
 // Where a line does not tell, the scan ends, and the session is read.
 
-// LineTeller is a [Plain] format whose files have one message a line.
+// LineTeller is a [Plain] format that has each message on one line.
 type LineTeller interface {
 	Plain
-	// TellLine returns the message that a line adds to states, and its time. The message may lack its usage. before returns
-	// the last line before it that has a text; false where none is near.
-	TellLine(at Spot, line *Line, before func(text string) (*Line, bool)) (Message, time.Time, Telling)
+	// TellLine returns the messages that a line adds to states, and their time. They may lack their usage.
+	TellLine(at Spot, line *Line, near Near) ([]Message, time.Time, Telling)
 	// Composes returns a text that is in each line whose strings are joined to one of its message, "" for no such lines.
 	Composes() string
+}
+
+// Near looks at the lines around one.
+type Near struct {
+	// Before returns the last line before it that has a text; false where none is near.
+	Before func(text string) (*Line, bool)
+	// Beside reports whether a text is on another line near it that has a mark.
+	Beside func(text []byte, mark string) bool
 }
 
 // Telling is how much a line tells by itself.
@@ -41,9 +48,13 @@ type Telling uint8
 const (
 	// Unsure: the session has to be read to know what the line adds to states.
 	Unsure Telling = iota
+	// Later: the line tells once more of the lines behind it are at hand, else it is Unsure.
+	Later
 	// Silent: the line adds nothing to states.
 	Silent
-	// Speaks: the line adds a message, or a part of it.
+	// Sets: the line adds the values in Raw of its message to states, outside of messages, and nothing else.
+	Sets
+	// Speaks: the line adds messages, or a part of one.
 	Speaks
 )
 
@@ -53,10 +64,13 @@ type lineScan struct {
 	format   LineTeller
 	at       Spot
 	composes []byte
-	// buf has whole lines of the file from offset from on. The first old bytes were scanned before.
+	// buf has whole lines of the file from offset from on. The first old bytes were scanned before. waits says that a line
+	// may be left to be scanned with the next lines, and late is the offset of the last that was.
 	buf     []byte
 	from    int64
 	old     int
+	waits   bool
+	late    int64
 	scratch jsontape.Scratch
 	before  jsontape.Scratch // of a line before the one at hand
 	text    joined
@@ -131,10 +145,12 @@ func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt, pool bufferPo
 				continue
 			}
 		}
-		l.buf = buf[:whole]
-		if goesOn, sure := l.scanLines(); !goesOn || !sure || ended {
+		l.buf, l.waits = buf[:whole], !ended
+		goesOn, sure := l.scanLines()
+		if !goesOn || !sure || ended {
 			return sure, nil
 		}
+		whole = len(l.buf)
 		gone := max(0, whole-scannedBefore)
 		gone += bytes.IndexByte(buf[gone:whole], '\n') + 1
 		l.from, l.old = l.from+int64(gone), whole-gone
@@ -146,6 +162,9 @@ func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt, pool bufferPo
 // scanLines hands over the messages of the lines at hand. It reports whether to go on, and whether the lines told.
 func (l *lineScan) scanLines() (goesOn, sure bool) {
 	for at := l.old; ; {
+		if at >= len(l.buf) { // a line waits
+			return true, true
+		}
 		if at = l.Next(l.buf, at); at < 0 {
 			return true, true
 		}
@@ -186,24 +205,64 @@ func (l *lineScan) passDecided(line []byte, at int) int {
 	return at + n + 1
 }
 
-// scanLine hands over the message of a line.
+// scanLine hands over the messages of a line.
 func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 	raw := trimLine(l.buf[begin:end])
 	line := Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw, scratch: &l.scratch}
-	m, when, tells := l.format.TellLine(l.at, &line, func(text string) (*Line, bool) { return l.lineBefore(begin, text) })
-	if tells != Speaks {
+	messages, when, tells := l.format.TellLine(l.at, &line, Near{
+		Before: func(text string) (*Line, bool) { return l.lineBefore(begin, text) },
+		Beside: func(text []byte, mark string) bool { return l.isBeside(begin, end, text, mark) },
+	})
+	switch {
+	case tells == Later && l.waits && l.late != line.At:
+		l.late, l.buf = line.At, l.buf[:begin]
+		return true, true
+	case tells == Sets:
+		return true, !slices.ContainsFunc(messages[0].Raw, func(text []byte) bool { return l.Next(text, 0) >= 0 })
+	case tells != Speaks:
 		return true, tells == Silent
 	}
+	for i := range messages {
+		if !l.takeMessage(&messages[i], i, when, line.At) {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// takeMessage hands over message nth of the line at a place.
+func (l *lineScan) takeMessage(m *Message, nth int, when time.Time, place int64) bool {
 	l.text.data = l.text.data[:0]
 	out := &l.scanned
-	out.Role, out.At, out.Place, out.Blocks = m.Role.String(), when, line.At, out.Blocks[:0]
+	out.Role, out.At, out.Place, out.Nth, out.Blocks = m.Role.String(), when, place, nth, out.Blocks[:0]
 	m.writeBlocks(&l.text, func(b *Block, from int) {
 		if b.Kind == conversation.ToolCall || b.Kind == conversation.ToolResult {
 			out.Blocks = append(out.Blocks, store.ScannedBlock{From: from, To: len(l.text.data), Tool: b.Name, Call: b.ID, Failed: b.Failed})
 		}
 	})
 	out.JSON = l.text.data
-	return l.Take(out), true
+	return l.Take(out)
+}
+
+// isBeside reports whether a text is on a line of the buffer that has a mark, behind one line or before it.
+func (l *lineScan) isBeside(begin, end int, text []byte, mark string) bool {
+	for _, part := range [][]byte{l.buf[end:], l.buf[:begin]} {
+		for {
+			at := bytes.Index(part, text)
+			if at < 0 {
+				break
+			}
+			from, to := bytes.LastIndexByte(part[:at], '\n')+1, len(part)
+			if n := bytes.IndexByte(part[at:], '\n'); n >= 0 {
+				to = at + n
+			}
+			if bytes.Contains(part[from:to], []byte(mark)) {
+				return true
+			}
+			part = part[to:]
+		}
+	}
+	return false
 }
 
 // lineBefore returns the last line before a place of the buffer that has a text.
@@ -221,15 +280,16 @@ func (l *lineScan) lineBefore(end int, text string) (line *Line, ok bool) {
 // not near.
 func (l *lineScan) findTool(call string) (string, bool) {
 	id := string(jsontape.AppendQuoted(nil, call))
-	none := func(string) (*Line, bool) { return nil, false }
+	none := Near{func(string) (*Line, bool) { return nil, false }, func([]byte, string) bool { return false }}
 	for place := l.scanned.Place; ; {
 		line, ok := l.lineBefore(int(place-l.from), id)
 		if !ok {
 			return "", l.from == 0
 		}
-		if m, _, tells := l.format.TellLine(l.at, line, none); tells == Speaks {
-			for i := range m.Blocks {
-				if b := &m.Blocks[i]; b.Kind == conversation.ToolCall && b.ID == call {
+		list, _, tells := l.format.TellLine(l.at, line, none)
+		for i := range list {
+			for k := range list[i].Blocks {
+				if b := &list[i].Blocks[k]; tells == Speaks && b.Kind == conversation.ToolCall && b.ID == call {
 					return b.Name, true
 				}
 			}
@@ -239,7 +299,7 @@ func (l *lineScan) findTool(call string) (string, bool) {
 }
 
 // findPlace implements store.Scanner.
-func (s *Store) findPlace(ctx context.Context, session string, place int64) (ref model.Ref, message int, err error) {
+func (s *Store) findPlace(ctx context.Context, session string, place int64, nth int) (ref model.Ref, message int, err error) {
 	one, err := s.findSession(ctx, session)
 	if err != nil {
 		return model.Ref{}, -1, s.Wrap(err, "read session %q", session)
@@ -255,7 +315,7 @@ func (s *Store) findPlace(ctx context.Context, session string, place int64) (ref
 		for _, before := range reads[:max(slices.Index(reads, i), 0)] {
 			message += format.Adds(&one.Entries[before])
 		}
-		return model.Ref{Session: session, ID: e.ID}, message + min(at, format.Adds(e)-1), nil
+		return model.Ref{Session: session, ID: e.ID}, message + min(at+nth, format.Adds(e)-1), nil
 	}
 	return model.Ref{}, -1, s.Wrap(model.ErrNoSnapshot, "find byte %d of session %q", place, session)
 }

@@ -40,7 +40,8 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 		return nil, s.Wrap(err, "search session %q", session)
 	}
 	in := s.storage.In()
-	if len(format.Sources(in, one.Spot)) == 0 {
+	inModel := func(e Entry) bool { return e.Meta != nil && has([]byte(e.Meta.Model)) } // and in no record of the entry
+	if len(format.Sources(in, one.Spot)) == 0 || slices.ContainsFunc(one.Entries, inModel) {
 		return nil, nil
 	}
 	defer in.Hold(path.Dir(one.Spot.File))()

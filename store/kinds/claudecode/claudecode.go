@@ -278,32 +278,32 @@ func (f *format) Adds(e *chat.Entry) int { return min(len(e.Records), 1) }
 const longLine = 64 << 10
 
 // TellLine implements chat.LineTeller. The session of a line of a sub-agent is known from the whole file.
-func (f *format) TellLine(at chat.Spot, line *chat.Line, before func(string) (*chat.Line, bool)) (m chat.Message, when time.Time, tells chat.Telling) {
+func (f *format) TellLine(at chat.Spot, line *chat.Line, near chat.Near) (list []chat.Message, when time.Time, tells chat.Telling) {
 	kind := ""
 	if len(line.Raw) > longLine || bytes.HasPrefix(line.Raw, []byte(`{"type":`)) { // then the type is quickly known, or worth it
 		if kind, _ = typeOf(line.Raw); light[kind] {
-			return m, when, chat.Silent
+			return nil, when, chat.Silent
 		}
 	}
 	v, err := line.Parse()
 	if kind = v.Get("type").Text(); err == nil && kind != typeUser && kind != typeAssistant && kind != typeAttachment {
-		return m, when, chat.Silent
+		return nil, when, chat.Silent
 	}
 	is := v.Get(typeAttachment, "type").Text()
 	switch {
 	case err != nil, v.Get("isSidechain").True() && !isAgent(at.File):
-		return m, when, chat.Unsure
+		return nil, when, chat.Unsure
 	case kind == typeAttachment && is != queued && (v.Get("uuid").Text() == "" || !v.Get("parentUuid").There() || !isSent(v, is)):
-		return m, when, chat.Silent
+		return nil, when, chat.Silent
 	}
-	m = messageOf(v)
+	m := messageOf(v)
 	if kind == typeAttachment && is != queued {
 		var ok bool
-		if m.Role, ok = roleOfParent(v, before); !ok {
-			return m, when, chat.Unsure
+		if m.Role, ok = roleOfParent(v, near.Before); !ok {
+			return nil, when, chat.Unsure
 		}
 	}
-	return m, v.Get("timestamp").Time(), chat.Speaks
+	return []chat.Message{m}, v.Get("timestamp").Time(), chat.Speaks
 }
 
 // roleOfParent returns the role of the message that an attachment is a part of, and false where that is not near.

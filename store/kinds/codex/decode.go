@@ -98,8 +98,8 @@ type record struct {
 	failed bool
 	// child is the thread that a tool started, by its answer.
 	child string
-	// turns are how many a rollback takes back.
-	turns int
+	// turns are how many a rollback takes back, and adds how many messages a compaction has.
+	turns, adds int
 	// whole says of a compaction that it holds all that the model reads on.
 	whole bool
 	// text is why a turn was aborted, or how what failed begins.
@@ -239,7 +239,8 @@ func (r *record) keepItem(line, v chat.Value) {
 }
 
 // keepCompaction keeps how what the model reads on begins.
-func (r *record) keepCompaction(_, v chat.Value) {
+func (r *record) keepCompaction(line, v chat.Value) {
+	r.adds = len(compactedOf(line))
 	r.whole = v.Get("replacement_history").Kind() == jsontape.Array
 	r.said = chat.Said{Role: chat.User, Words: v.Get("message").Words()}
 }

@@ -652,18 +652,18 @@ func (f *format) Sources(_ engine.In, at chat.Spot) []string { return []string{a
 func (f *format) Adds(e *chat.Entry) int { return len(e.Records) }
 
 // TellLine implements chat.LineTeller. The settings of a session stand in other lines than its messages.
-func (f *format) TellLine(_ chat.Spot, line *chat.Line, _ func(string) (*chat.Line, bool)) (m chat.Message, when time.Time, tells chat.Telling) {
+func (f *format) TellLine(_ chat.Spot, line *chat.Line, _ chat.Near) (list []chat.Message, when time.Time, tells chat.Telling) {
 	v, err := line.Parse()
 	if err != nil {
-		return m, when, chat.Unsure
+		return nil, when, chat.Unsure
 	}
 	switch r := (&record{kind: v.Get("type").Text()}); {
 	case r.isEntry():
-		return saidIn(v), v.Get("timestamp").Time(), chat.Speaks
+		return []chat.Message{saidIn(v)}, v.Get("timestamp").Time(), chat.Speaks
 	case r.kind == typeHeader, r.kind == typeModel, r.kind == typeThinking:
-		return m, when, chat.Unsure
+		return nil, when, chat.Unsure
 	}
-	return m, when, chat.Silent
+	return nil, when, chat.Silent
 }
 
 // Composes implements chat.LineTeller.

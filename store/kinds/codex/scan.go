@@ -1,0 +1,125 @@
+package codex
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/engine"
+	"hindcast/store/engine/chat"
+)
+
+// How a search finds messages in a rollout without reading the session
+//
+// An item tells by itself what it adds to states. Events are beside it: one before the output of a tool says whether the
+// tool failed, and one that repeats an item adds nothing, unless no item has its text.
+
+// Sources implements chat.Plain. A session that is packed, in segments, or goes on from the history of another has to
+// be read.
+func (f *format) Sources(in engine.In, at chat.Spot) []string {
+	if at.Part != "" || len(at.More) > 0 || strings.HasSuffix(at.File, packed) {
+		return nil
+	}
+	const whole = "whole"
+	if whole != chat.AskHead(in, at.File, "base", func(head []byte) string {
+		switch h := headerIn(head[:bytes.LastIndexByte(head, '\n')+1]); {
+		case !h.There():
+			return ""
+		case h.Get("history_base").There():
+			return "goes on"
+		}
+		return whole
+	}) {
+		return nil
+	}
+	return []string{at.File}
+}
+
+// Adds implements chat.Plain.
+func (f *format) Adds(e *chat.Entry) int {
+	if e.Event != eventCompaction {
+		return 1
+	}
+	list := e.Own.(*part).file.Records
+	i, _ := slices.BinarySearchFunc(list, e.Records[0].At, func(r chat.Record[record], at int64) int { return int(r.At - at) })
+	return list[i].Is.adds
+}
+
+// Composes implements chat.LineTeller.
+func (f *format) Composes() string { return "" }
+
+// TellLine implements chat.LineTeller.
+func (f *format) TellLine(_ chat.Spot, line *chat.Line, near chat.Near) (list []chat.Message, when time.Time, tells chat.Telling) {
+	v, err := line.Parse()
+	if err != nil {
+		return nil, when, chat.Unsure
+	}
+	is, body := openEnvelope(v)
+	when = v.Get("timestamp").Time()
+	switch is {
+	case typeItem, typeBetween:
+		m := itemOf(v)
+		if m.Role == chat.Tool && !m.Blocks[0].Failed {
+			failed, known := hasFailed(body.Get("call_id").Text(), near)
+			if !known {
+				return nil, when, chat.Unsure
+			}
+			m.Blocks[0].Failed = failed
+		}
+		return []chat.Message{m}, when, chat.Speaks
+	case typeCompacted:
+		return compactedOf(v), when, chat.Speaks
+	case typeEvent:
+		switch m := toldBy(body, v); {
+		case len(m.Blocks) == 0:
+			return nil, when, chat.Silent
+		case m.Role == chat.System: // it says what failed
+			return nil, when, chat.Unsure
+		case near.Beside(m.Blocks[0].Body, `"`+typeItem+`"`):
+			return nil, when, chat.Silent
+		}
+		return nil, when, chat.Later
+	}
+	if sets := settingsOf(is, body); len(sets) > 0 {
+		return []chat.Message{{Raw: sets}}, when, chat.Sets
+	}
+	return nil, when, chat.Silent
+}
+
+// hasFailed reports whether an event before the output of a call says that the tool failed. known is false where no
+// line of the call is near.
+func hasFailed(call string, near chat.Near) (failed, known bool) {
+	line, ok := near.Before(string(jsontape.AppendQuoted(nil, call)))
+	if !ok {
+		return false, false
+	}
+	r, err := decodeLine(line)
+	switch {
+	case err != nil:
+		return false, false
+	case r.call == call: // an event has how it ended
+		return r.failed, true
+	}
+	return false, !strings.HasPrefix(r.is, typeEvent)
+}
+
+// settingsOf returns the values of a record that states have outside of messages.
+func settingsOf(is string, v chat.Value) (list [][]byte) {
+	var names [][]string
+	switch is {
+	case typeHeader:
+		names = [][]string{{"cwd"}, {"cli_version"}, {"git", "branch"}, {"git", "commit_hash"}}
+	case typeGhost:
+		names = [][]string{{"ghost_commit", "id"}}
+	case typeContext:
+		names = [][]string{{"model"}, {"cwd"}, {"approval_policy"}}
+	}
+	for _, name := range names {
+		if at := v.Get(name...); at.There() {
+			list = append(list, at.Raw())
+		}
+	}
+	return list
+}
