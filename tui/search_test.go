@@ -3,6 +3,7 @@ package tui_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"hindcast/store/storetest/machine"
 	"hindcast/store/storetest/skip"
 	"hindcast/tui"
+	"hindcast/tui/results"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
@@ -321,6 +323,22 @@ func TestSearch_isBounded(t *testing.T) {
 	p.Press(keymap.Input, keymap.Accept)
 	shows(t, p, "[one session]", "50 hits in 1 session", "snapshot 20")
 	lacks(t, p, "more hits")
+}
+
+// A search ends after a thousand hits, and says that these are the first.
+func TestSearch_endsAfterMost(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	h := newHouse(t)
+	newWriter(t, h.notes, "notes").write(t, results.Most+10)
+	p := start(t, h.Options, 100, 50)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("snapshot")
+	for range 21 {
+		p.Press(keymap.Input, keymap.MoveDown)
+	}
+	p.Press(keymap.Input, keymap.Accept)
+	waitFor(t, p, fmt.Sprintf("the first %d hits in 1 session", results.Most))
 }
 
 // What a store has is shown escaped, in hits, titles and the field.

@@ -1,0 +1,136 @@
+package query_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hindcast/query"
+	"hindcast/store"
+	"hindcast/store/home"
+	"hindcast/store/kinds"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/machine"
+)
+
+// alone is a session of a home, in a store that was opened by itself.
+type alone struct {
+	query.Source
+	open *query.Session
+}
+
+// openMachine returns the sessions of a machine with a store of every kind, as its home lists them, and one by one.
+func openMachine(t *testing.T) (all []query.Source, each []alone) {
+	t.Helper()
+	dir := t.TempDir()
+	m := machine.Machine{Home: filepath.Join(dir, "me"), Work: filepath.Join(dir, "me", "work")}
+	if err := machine.Lay("../testdata", m); err != nil {
+		t.Fatal(err)
+	}
+	known := kinds.All(nil, "")
+	h := home.New(known, home.Places{Around: m.Surroundings(), Below: []string{m.Work}})
+	t.Cleanup(func() { h.Close() })
+	for row, err := range h.Sessions(t.Context()) {
+		if err != nil || row.Err != nil {
+			t.Fatal(err, row.Err)
+		}
+		in := query.Source{Store: row.Store.Opened(), SessionInfo: row.SessionInfo}
+		in.Kind = row.Store.Name
+		all = append(all, in)
+	}
+	for _, of := range h.Stores() {
+		found, err := known.Identify(t.Context(), of.At)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := found.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		for info, err := range s.Sessions(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			info.Kind = of.Name
+			each = append(each, alone{query.Source{Store: s, SessionInfo: info}, query.Open(s, timelineOf(t, s, info.ID))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b query.Source) int { return store.NewestFirst(a.SessionInfo, b.SessionInfo) })
+	return all, each
+}
+
+// describeText returns a hit as a line, without its snapshot.
+func describeText(in *query.Source, h *query.Hit) string {
+	return fmt.Sprintf("%s %s %s: %q %d-%d key %v role %s tool %s failed %v", in.Kind, in.Store.Address(), in.ID, h.Text, h.From, h.To, h.Key, h.Role, h.Tool, h.Failed)
+}
+
+// The search of a home finds what the searches of its sessions find, one by one, whatever it looks for and however it is
+// narrowed.
+func TestSearchHome_isItsStoresOneByOne(t *testing.T) {
+	all, each := openMachine(t)
+	var words []string
+	for i := range each {
+		for hit, err := range each[i].open.Grep(t.Context(), query.Search{Pattern: expr(t, `\w\w\w`)}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := strings.Fields(hit.Text)
+			words = append(words, list[len(words)%len(list)], hit.Text[hit.From:hit.To])
+		}
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	found := 0
+	rapid.Check(t, storetest.Few(12, func(r *rapid.T) {
+		word := []rune(rapid.SampledFrom(words).Draw(r, "word"))
+		from := rapid.IntRange(0, max(len(word)-2, 0)).Draw(r, "from")
+		text := string(word[from:rapid.IntRange(min(from+2, len(word)), min(from+20, len(word))).Draw(r, "to")])
+		letters := rapid.SampledFrom([]query.Case{query.SmartCase, query.MatchCase, query.IgnoreCase}).Draw(r, "letters")
+		search := query.HomeSearch{Search: query.Search{Pattern: query.Literal(text, letters)}}
+		if rapid.Bool().Draw(r, "regexp") {
+			var err error
+			if search.Pattern, err = query.Regexp(regexp.QuoteMeta(text)+rapid.SampledFrom([]string{"", "s?", ".*e", "$"}).Draw(r, "more"), letters); err != nil {
+				r.Fatal(err)
+			}
+		}
+		search.Role = rapid.SampledFrom([]string{"", "", "user", "assistant"}).Draw(r, "role")
+		search.Failed = rapid.IntRange(0, 5).Draw(r, "failed") == 0
+		search.Orphaned = rapid.IntRange(0, 5).Draw(r, "left") == 0
+		search.Agent = rapid.SampledFrom([]string{"", "", "codex", "claude"}).Draw(r, "agent")
+		search.Project = rapid.SampledFrom([]string{"", "", "demo"}).Draw(r, "project")
+		search.Exact = rapid.IntRange(0, 5).Draw(r, "exact") == 0
+		var got, want []string
+		for hit, err := range query.SearchHome(t.Context(), yieldSources(all, nil), search) {
+			if err != nil || hit.Err != nil {
+				r.Fatal(err, hit.Err)
+			}
+			got = append(got, describeText(&hit.Source, &hit.Hit))
+		}
+		for i := range each {
+			if !search.Selects(&each[i].SessionInfo) {
+				continue
+			}
+			for hit, err := range each[i].open.Grep(t.Context(), search.Search) {
+				if err != nil {
+					r.Fatal(err)
+				}
+				want = append(want, describeText(&each[i].Source, &hit))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		found += len(want)
+		if !slices.Equal(got, want) {
+			r.Fatalf("%q: the home finds %d texts, and its stores %d:\n%s\n\n%s", text, len(got), len(want), strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}))
+	if found == 0 {
+		t.Error("no search found anything")
+	}
+}
