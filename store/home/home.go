@@ -139,8 +139,11 @@ func (s *Store) Open(ctx context.Context) (store.Store, error) {
 	if ctx.Err() == nil {
 		s.err = err
 	}
+	if err != nil {
+		return nil, err // what a kind returns beside an error may be a nil pointer
+	}
 	s.opened = opened
-	return opened, err
+	return opened, nil
 }
 
 // openState returns the store if it is open, or why it cannot be opened; nil and nil if it was not tried.
