@@ -181,7 +181,10 @@ func noSessionIn(ctx context.Context, h *home.Home, address, session string, err
 	}
 	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shownHome(address, h)), err}
 	if near := nearestName(session, sessionNames(ctx, h)); near != "" {
-		return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
+		err = &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
+	}
+	if address == "" {
+		return &advisedError{err, "hindcast sessions lists them."}
 	}
 	return err
 }
