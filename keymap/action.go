@@ -49,6 +49,8 @@ const (
 	Group
 	NextMessage
 	PrevMessage
+	ShowRaw
+	OpenPicture
 	MoreContext
 	LessContext
 	Zoom
@@ -194,6 +196,8 @@ var actionTable = [actions]struct {
 	Group:        {"group", "group rows", looking, nil},
 	NextMessage:  {"next-message", "next message", looking, nil},
 	PrevMessage:  {"previous-message", "previous message", looking, nil},
+	ShowRaw:      {"show-raw", "raw text", looking, nil},
+	OpenPicture:  {"open-picture", "open picture", looking, nil},
 	MoreContext:  {"more-context", "more context", looking, nil},
 	LessContext:  {"less-context", "less context", looking, nil},
 	Zoom:         {"zoom", "zoom", looking, nil},
@@ -456,6 +460,8 @@ var bindings = []struct {
 
 	{Messages, NextMessage, []string{")"}},
 	{Messages, PrevMessage, []string{"("}},
+	{Messages, ShowRaw, []string{"R"}},
+	{Messages, OpenPicture, []string{"o"}},
 
 	{Overlay, Accept, []string{"enter"}},
 	{Overlay, Undo, []string{"u"}},

@@ -115,15 +115,20 @@ func (m *Map) bind(s Scope, a Action, keys []string) {
 	m.keys[s][a] = keys
 }
 
+// shadows are the actions of a tab that take the key of another action while the tab has the keys.
+var shadows = map[Action]Action{ShowRaw: Repair, OpenPicture: Across}
+
 // index builds the look-up of keys, and with it checks that no key means two
-// things in one scope.
+// things in one scope, shadows apart.
 func (m *Map) index() error {
 	for s := range scopes {
 		m.actions[s] = map[string]Action{}
 		for _, from := range s.line() {
 			for a := range actions {
 				for _, k := range m.keys[from][a] {
-					if before, taken := m.actions[s][k]; taken {
+					if before, taken := m.actions[s][k]; taken && shadows[before] == a {
+						continue
+					} else if taken {
 						return &conflictError{s, k, before, a}
 					}
 					m.actions[s][k] = a
@@ -157,7 +162,7 @@ func (m *Map) Action(s Scope, key string) (Action, bool) {
 func (m *Map) Keys(s Scope, a Action) []string {
 	for _, from := range s.line() {
 		if keys, ok := m.keys[from][a]; ok {
-			return keys
+			return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return m.actions[s][k] != a })
 		}
 	}
 	return nil

@@ -44,6 +44,8 @@ type Glyphs struct {
 	Leaves, Ends string
 	// Label is a snapshot that has a label.
 	Label string
+	// Picture stands for a picture.
+	Picture string
 	// Bar draws how much of a whole is done: Half is half a cell more than Full.
 	Bar Bar
 }
@@ -68,8 +70,8 @@ var Unicode = Glyphs{
 	Spark:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Blocks:  []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
 	Leaves:  "┬", Ends: "┴",
-	Label: "◊",
-	Bar:   Bar{Full: "━", Half: "╸", Empty: "─"},
+	Label: "◊", Picture: "▣",
+	Bar: Bar{Full: "━", Half: "╸", Empty: "─"},
 }
 
 // ASCII are the shapes for all others.
@@ -89,8 +91,8 @@ var ASCII = Glyphs{
 	Spark:   []string{"_", ".", "-", "=", "*", "#"},
 	Blocks:  []string{"#"},
 	Leaves:  "+", Ends: "'",
-	Label: "L",
-	Bar:   Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
+	Label: "L", Picture: "P",
+	Bar: Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
 }
 
 // DrawBlocks draws a bar of a share, from 0 to 1, of some cells. A share above 0 has a part of a cell at least.

@@ -151,6 +151,9 @@ func hostileState(t *testing.T, payload string, i int) []byte {
 		"k" + payload: []any{payload, i, map[string]any{payload: payload + fmt.Sprint(i)}},
 		"messages": []any{
 			map[string]any{"role": "user", "content": []any{map[string]any{"text": payload + fmt.Sprint(i)}}},
+			map[string]any{"role": "user", "content": []any{map[string]any{"text": "# " + payload + "\n**" + payload + "** [" + payload + "](" + payload + ") `" + payload + "`\n- " + payload + "\n\n> " + payload +
+				"\n\n| a" + payload + " |\n|-|\n| " + payload + " |\n\n```go " + payload + "\n\"" + payload + "\" // " + payload + "\n```\nout"}}},
+			map[string]any{"role": "assistant", "content": []any{map[string]any{"toolUse": map[string]any{"toolUseId": "e" + payload, "name": "Edit", "input": map[string]any{"file_path": payload, "old_string": payload, "new_string": payload + "x"}}}}},
 			map[string]any{"role": "r" + payload, "content": []any{map[string]any{"text": payload}}},
 			map[string]any{"role": "assistant", "content": []any{map[string]any{"toolUse": map[string]any{"toolUseId": payload, "name": payload, "input": map[string]any{payload: payload}}}}},
 			map[string]any{"role": "user", "content": []any{map[string]any{"toolResult": map[string]any{"toolUseId": payload, "status": payload, "content": []any{map[string]any{"text": payload}}}}}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -643,4 +644,27 @@ func long(n int) *timeline.Content {
 	}
 	headers[n-1].Head = true
 	return timeline.Prepare(model.NewTimeline(headers))
+}
+
+// Once the screen ends, its pictures are gone, and none is opened any more.
+func TestAlbum_isRemoved(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no viewer
+	temp, a := t.TempDir(), &album{}
+	if err := a.showPicture(temp, "png", []byte("x")); err == nil || !strings.Contains(err.Error(), "start the viewer") {
+		t.Errorf("error %v", err)
+	}
+	pictures := func() []string {
+		found, err := filepath.Glob(filepath.Join(temp, "*", "*.png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if n := len(pictures()); n != 1 {
+		t.Errorf("%d pictures", n)
+	}
+	a.removeAll()
+	if err := a.showPicture(temp, "png", nil); err == nil || len(pictures()) != 0 {
+		t.Errorf("%v after the end, error %v", pictures(), err)
+	}
 }

@@ -69,8 +69,9 @@ type Model struct {
 	noStore           error  // why there is nothing to show
 	leave             func() // ends the program from outside of an update
 	// hand gives the terminal back while run runs, and takes it again.
-	hand    func(run func() error) error
-	leaving bool // once the write that goes on has ended
+	hand     func(run func() error) error
+	pictures *album // that a viewer shows
+	leaving  bool   // once the write that goes on has ended
 
 	place   place
 	trouble *sheet.Sheet // why the screen is nowhere
@@ -204,6 +205,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		tour:     o.Tour,
 		dirty:    true,
 		leave:    func() {},
+		pictures: &album{},
 		hand:     func(run func() error) error { return run() },
 	}
 	if o.Home == nil {

@@ -37,6 +37,7 @@ const (
 	summing                    // what sessions of the list cost
 	previewing                 // what the session under the cursor of the list ends with
 	charting                   // what each day cost
+	viewing                    // a picture
 	taskKinds
 )
 

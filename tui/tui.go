@@ -193,6 +193,7 @@ func Run(ctx context.Context, o Options) error {
 	defer paint.Give() // the terminal may be gone
 	unfollow := paint.Follow(func(w, h int) { program.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
 	_, err = program.Run()
+	m.pictures.removeAll()
 	unfollow()
 	switch {
 	case m.crash != nil:

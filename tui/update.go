@@ -261,6 +261,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.showTokens()
 	case keymap.Across:
 		return m.crossSessions()
+	case keymap.OpenPicture:
+		return m.openPicture()
 	case keymap.SetLabel:
 		m.askLabel()
 	case keymap.GoLabel:

@@ -8,6 +8,7 @@ import (
 	_ "image/gif"  // their sizes
 	_ "image/jpeg" // are told
 	_ "image/png"  // by image.DecodeConfig
+	"io"
 	"strings"
 
 	"hindcast/model"
@@ -137,15 +138,61 @@ func (c *Conversation) pictureLabel(b *Block) string {
 	return string(AppendSize(append(label, ", "...), c.Bytes(b)))
 }
 
-// sizeOf returns how many pixels wide and high a picture in base64 is, as PNG, GIF and JPEG tell at
+// sizeOf returns how many pixels wide and high a picture in base64 is, as PNG, GIF, JPEG and WebP tell at
 // their beginning; 0 of any other.
 func sizeOf(raw []byte) (width, height int) {
 	encoding := base64.StdEncoding
 	if bytes.ContainsAny(raw, "-_") { // as Python's SDK of Gemini writes it
 		encoding = base64.URLEncoding
 	}
+	var head [30]byte
+	n, _ := io.ReadFull(base64.NewDecoder(encoding, bytes.NewReader(raw)), head[:]) // a short one is no WebP
+	if width, height = webpSize(head[:n]); width > 0 {
+		return width, height
+	}
 	is, _, _ := image.DecodeConfig(base64.NewDecoder(encoding, bytes.NewReader(raw))) // zero where it fails
 	return is.Width, is.Height
+}
+
+// Picture returns the picture that a block holds, with its format: "png", "jpeg", "gif" or "webp" by its first bytes.
+// The format is "" for any other block.
+func (c *Conversation) Picture(b *Block) (format string, picture []byte) {
+	if b.Kind != Image && b.Kind != Media && b.Kind != Document {
+		return "", nil
+	}
+	raw := bytes.TrimRight(c.base64Of(b), "=")
+	encoding := base64.RawStdEncoding
+	if bytes.ContainsAny(raw, "-_") {
+		encoding = base64.RawURLEncoding
+	}
+	picture = make([]byte, encoding.DecodedLen(len(raw)))
+	n, err := encoding.Decode(picture, raw)
+	if err != nil || n == 0 {
+		return "", nil
+	}
+	picture = picture[:n]
+	if w, _ := webpSize(picture); w > 0 {
+		return "webp", picture
+	}
+	_, format, _ = image.DecodeConfig(bytes.NewReader(picture)) // "" where it fails
+	return format, picture
+}
+
+// webpSize returns how many pixels wide and high a WebP picture is, by its first bytes; 0 for another file.
+func webpSize(head []byte) (width, height int) {
+	if len(head) < 30 || string(head[:4]) != "RIFF" || string(head[8:12]) != "WEBP" {
+		return 0, 0
+	}
+	b := head[20:]
+	switch string(head[12:16]) {
+	case "VP8X":
+		return 1 + (int(b[4]) | int(b[5])<<8 | int(b[6])<<16), 1 + (int(b[7]) | int(b[8])<<8 | int(b[9])<<16)
+	case "VP8 ":
+		return int(b[6]) | int(b[7]&0x3f)<<8, int(b[8]) | int(b[9]&0x3f)<<8
+	case "VP8L":
+		return 1 + (int(b[1]) | int(b[2]&0x3f)<<8), 1 + (int(b[2]>>6) | int(b[3])<<2 | int(b[4]&0xf)<<10)
+	}
+	return 0, 0
 }
 
 // FileLabel returns the label of a block that is a picture or another file, from its JSON; "" for

@@ -93,3 +93,27 @@ func TestFileLabel_ofOthers(t *testing.T) {
 		}
 	}
 }
+
+// A picture is known by its bytes, and the size of a WebP by its head.
+func TestPicture(t *testing.T) {
+	head := func(chunk string, size ...byte) string {
+		return "RIFF\x00\x00\x00\x00WEBP" + chunk + "\x00\x00\x00\x00" + string(append(size, make([]byte, 20)...))
+	}
+	for name, of := range map[string]struct{ data, format, label string }{
+		"extended": {head("VP8X", 0, 0, 0, 0, 99, 1, 0, 49), "webp", " 356×50,"},
+		"lossy":    {head("VP8 ", 0, 0, 0, 0x9d, 1, 0x2a, 100, 0, 50, 0), "webp", " 100×50,"},
+		"lossless": {head("VP8L", 0x2f, 99, 0x40, 12, 0), "webp", " 100×50,"},
+		"a page":   {"<html>", "", ", 6 B"},
+		"short":    {"RIFF", "", ", 4 B"},
+	} {
+		tape, err := jsontape.Parse([]byte(`{"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"` + base64.StdEncoding.EncodeToString([]byte(of.data)) + `"}}]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Decode(tape)
+		format, picture := c.Picture(c.Block(0))
+		if format != of.format || format != "" && string(picture) != of.data || !strings.Contains(c.Label(c.Block(0)), of.label) {
+			t.Errorf("%s: format %q, label %q", name, format, c.Label(c.Block(0)))
+		}
+	}
+}

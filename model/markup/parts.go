@@ -11,10 +11,17 @@ type Part struct {
 	Text string
 	// fence is the line that began the code in which the part begins; "" outside of code.
 	fence string
+	// source is the only block of a part that is code from end to end.
+	source *Block
 }
 
 // Parse returns the blocks of the part.
 func (p Part) Parse() []Block {
+	if p.source != nil {
+		b := *p.source
+		b.Text = strings.TrimSuffix(strings.ReplaceAll(p.Text, "\r\n", "\n"), "\n")
+		return []Block{b}
+	}
 	if p.fence == "" {
 		return Parse(p.Text)
 	}
@@ -44,28 +51,49 @@ func Parts(text string, size int) (parts []Part) {
 		} else {
 			end += at + 1
 		}
-		line := strings.TrimRight(text[at:end], "\r\n")
-		indent, rest := cutIndent(line)
-		if at-begin >= size && (blank && indent == 0 && open == nil || at-begin >= 2*size) {
+		first := at // the first sign of the line
+		for first < end && strings.IndexByte(" \t\r\n", text[first]) >= 0 {
+			first++
+		}
+		if at-begin >= size && (blank && first == at && open == nil || at-begin >= 2*size) {
 			cut(at)
 		}
 		for end-begin > 4*size { // a line that is very long
 			cut(runeStart(text, begin+2*size))
 		}
-		switch f, ok := openingFence(line); {
-		case open != nil:
-			if open.closedBy(line) {
+		if blank = first == end; !blank && (text[first] == '`' || text[first] == '~') {
+			line := strings.TrimRight(text[at:end], "\r\n")
+			if open == nil {
+				if f, ok := openingFence(line); ok {
+					open, head = &f, line
+				}
+			} else if open.closedBy(line) {
 				open = nil
 			}
-		case ok:
-			open, head = &f, line
 		}
-		blank, at = rest == "", end
+		at = end
 	}
 	if begin < len(text) || len(parts) == 0 {
 		cut(len(text))
 	}
 	return parts
+}
+
+// SourceParts cuts code into parts, as Parts does with the text of a message.
+func SourceParts(language, code string, size int) []Part {
+	parts := []Part{}
+	for {
+		n := len(code)
+		if n > size {
+			if n = strings.LastIndexByte(code[:size], '\n') + 1; n == 0 {
+				n = runeStart(code, size)
+			}
+		}
+		parts = append(parts, Part{Text: code[:n], source: &Block{Kind: Code, Language: language, Continued: len(parts) > 0}})
+		if code = code[n:]; code == "" {
+			return parts
+		}
+	}
 }
 
 // runeStart returns the beginning of the character at a place of a text.

@@ -3,11 +3,11 @@ package messagestab
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/match"
-	"hindcast/tui/prose"
 )
 
 // Matches holds the places that a search found in the conversation, in their order.
@@ -33,9 +33,12 @@ func (c *Content) searchBlock(q match.Query, block int, add func(place)) {
 	case b.Kind == conversation.ToolResult && b.Pair >= 0:
 		return // found with its call
 	case isProse(b) && b.Body >= 0 && !c.conv.IsEncrypted(b):
-		text := prose.Of(c.conv.Tape(), b.Body)
-		for page := range text.Pages() {
-			if text.Holds(page, q) {
+		if !q.InValue(c.conv.Tape(), b.Body) {
+			return
+		}
+		v := c.textOf(b)
+		for page := range v.pageCount() {
+			if v.pageHolds(page, q) {
 				add(place{unit, int32(page)})
 			}
 		}
@@ -91,7 +94,7 @@ func (p *Pane) nearestMatch() (i int, on bool) {
 	})
 }
 
-// longestLook bounds the rows that are looked at for the one with the match.
+// longestLook bounds the rows of values that are looked at for the one with the match.
 const longestLook = 2000
 
 // showPlace moves the cursor to the first row of a place that holds the query, and
@@ -101,18 +104,47 @@ func (p *Pane) showPlace(at place) {
 		p.turn(at.unit)
 	}
 	first := p.firstRow(at)
-	r, ok := first, true
-	for range longestLook {
-		if !ok || r.unit != at.unit || r.page > at.page && p.unitAt(r.unit).pieces[r.piece].kind == textRows {
-			break
-		}
-		if p.rowHolds(r) {
+	for piece := int(first.piece); piece < len(p.unitAt(at.unit).pieces); piece++ {
+		if r, ok := p.matchingRow(at, int32(piece)); ok {
 			first = r
 			break
 		}
-		r, ok = p.Next(r)
 	}
 	p.window.Place(p, first, p.window.Height()/2)
+}
+
+// matchingRow returns the row of a piece at a place that shows the query, or the first row of the page that has it
+// across lines or in its marks.
+func (p *Pane) matchingRow(at place, piece int32) (row, bool) {
+	u := p.unitAt(at.unit)
+	switch v := &u.pieces[piece]; v.kind {
+	case textRows:
+		for page := at.page; int(page) < v.pageCount(); page++ {
+			if !v.pageHolds(int(page), p.matches.Query) {
+				continue
+			}
+			lines := p.pageOf(u, piece, page)
+			for i, line := range lines {
+				if p.matches.Query.InString(line.String()) {
+					return row{at.unit, piece, page, int32(i)}, true
+				}
+			}
+			for i := range lines[1:] { // a line breaks in it
+				if p.matches.Query.InString(lines[i].String() + " " + strings.TrimSpace(lines[i+1].String())) {
+					return row{at.unit, piece, page, int32(i)}, true
+				}
+			}
+			return row{at.unit, piece, page, 0}, true
+		}
+	case treeRows:
+		last := min(v.firstNode()+longestLook, v.tape.End(v.tree))
+		for n := v.firstNode(); n < last; n++ {
+			if p.matches.Query.InValue(v.tape, n) || n != v.tree && p.matches.Query.InKey(v.tape, n) {
+				return row{unit: at.unit, piece: piece, page: n - v.firstNode()}, true
+			}
+		}
+	}
+	return row{}, false
 }
 
 // firstRow returns the row at which a place begins.
@@ -123,17 +155,4 @@ func (p *Pane) firstRow(at place) row {
 	pieces := p.unitAt(at.unit).pieces
 	i := slices.IndexFunc(pieces, func(v piece) bool { return v.kind == textRows })
 	return row{unit: at.unit, piece: int32(max(i, 0)), page: at.page}
-}
-
-// rowHolds reports whether what a row shows holds the query.
-func (p *Pane) rowHolds(r row) bool {
-	u := p.unitAt(r.unit)
-	switch v := &u.pieces[r.piece]; v.kind {
-	case textRows:
-		return p.matches.Query.InString(p.pageOf(u, r.piece, r.page)[r.line])
-	case treeRows:
-		n := v.firstNode() + r.page
-		return p.matches.Query.InValue(v.tape, n) || n != v.tree && p.matches.Query.InKey(v.tape, n)
-	}
-	return false
 }

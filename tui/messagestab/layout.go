@@ -2,9 +2,11 @@ package messagestab
 
 import (
 	"bytes"
+	"path"
 	"strconv"
 	"strings"
 
+	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
@@ -60,8 +62,28 @@ func (u *unit) addWords(in int, pick sheet.Pick, text string) {
 	})
 }
 
-func (u *unit) addText(text prose.Text, in int, pick sheet.Pick) {
-	u.pieces = append(u.pieces, piece{kind: textRows, text: text, in: in, style: pick})
+// addText adds a text of the program's making.
+func (u *unit) addText(doc *prose.Doc, in int, pick sheet.Pick) {
+	u.pieces = append(u.pieces, piece{kind: textRows, doc: doc, in: in, style: pick})
+}
+
+// addBody adds the text of a block.
+func (p *Pane) addBody(u *unit, b *conversation.Block, in int, pick sheet.Pick) {
+	v := p.c.textOf(b)
+	v.in, v.style = in, pick
+	u.pieces = append(u.pieces, v)
+}
+
+// textOf returns the text of a block: prose as markdown, and what an agent gave beside it as it is.
+func (c *Content) textOf(b *conversation.Block) piece {
+	t := c.conv.Tape()
+	if t.Kind(b.Body) != jsontape.String || len(t.Raw(b.Body)) > prose.LongestDoc {
+		return piece{kind: textRows, text: prose.Of(t, b.Body)}
+	}
+	if b.Kind == conversation.Context {
+		return piece{kind: textRows, doc: prose.Source("", t.Text(b.Body))}
+	}
+	return piece{kind: textRows, doc: prose.Markdown(t.Text(b.Body))}
 }
 
 func (p *Pane) addTree(u *unit, n jsontape.Node, in int) {
@@ -140,7 +162,7 @@ func (p *Pane) layOutCall(u *unit, block int, open bool) {
 		}
 	})
 	if open && b.Body >= 0 {
-		p.layOutBody(u, b.Body)
+		p.layOutArguments(u, b.Body)
 	}
 	switch notRun, waits := p.c.pending[block]; {
 	case b.Pair >= 0:
@@ -154,13 +176,80 @@ func (p *Pane) layOutCall(u *unit, block int, open bool) {
 	}
 }
 
-// layOutBody lays a value out whole: the arguments of a call.
-func (p *Pane) layOutBody(u *unit, n jsontape.Node) {
-	if p.c.conv.Tape().Kind(n) == jsontape.String {
-		u.addText(prose.Of(p.c.conv.Tape(), n), inner, sheet.Text)
-		return
+// layOutArguments lays the arguments of a call out: an edit as a diff, a long text in lines, other values as a tree.
+func (p *Pane) layOutArguments(u *unit, n jsontape.Node) {
+	t := p.c.conv.Tape()
+	switch edits := diff.Edits(t, n); {
+	case p.raw && t.Kind(n) != jsontape.String:
+		p.addTree(u, n, inner)
+	case edits != "" && !p.raw:
+		u.addText(prose.Source("diff", edits), inner, sheet.Text)
+	case t.Kind(n) == jsontape.String:
+		p.addString(u, n, "", inner)
+	case t.Kind(n) == jsontape.Object && t.Count(n) > 0 && t.Count(n) <= maxParts:
+		for c := t.First(n); c >= 0; c = t.Next(c) {
+			p.layOutMember(u, n, c)
+		}
+	default:
+		p.addTree(u, n, inner)
 	}
-	p.addTree(u, n, inner)
+}
+
+// longestInline bounds the bytes of a string that stands beside its key.
+const longestInline = 48
+
+// layOutMember lays a member of the arguments of a call out.
+func (p *Pane) layOutMember(u *unit, n, c jsontape.Node) {
+	t := p.c.conv.Tape()
+	long := t.Kind(c) == jsontape.String && (len(t.Raw(c)) > longestInline || bytes.Contains(t.Raw(c), []byte(`\n`)))
+	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
+		r.Fill(tokens.Text, inner-1)
+		value.Key(r, tokens.Name, t, c)
+		if long {
+			return
+		}
+		r.Fill(tokens.Text, 2)
+		if t.First(c) != jsontape.None {
+			r.Put(tokens.Muted, value.Count(t, c))
+			return
+		}
+		value.Put(r, tokens, t, c)
+	})
+	switch {
+	case long:
+		p.addString(u, c, languageOf(t, n, c), inner+indent)
+	case t.First(c) != jsontape.None:
+		p.addTree(u, c, inner+indent)
+	}
+}
+
+// addString adds a string of a value, in a language.
+func (p *Pane) addString(u *unit, n jsontape.Node, language string, in int) {
+	t := p.c.conv.Tape()
+	v := piece{kind: textRows, in: in, style: sheet.Text, text: prose.Of(t, n)}
+	if len(t.Raw(n)) <= prose.LongestDoc {
+		text := t.Text(n)
+		if diff.IsPatch(text) {
+			language = "diff"
+		}
+		v.doc = prose.Source(language, text)
+	}
+	u.pieces = append(u.pieces, v)
+}
+
+// languageOf returns the language of a text among the arguments of a call: that of a command, or of the file that
+// the call names.
+func languageOf(t *jsontape.Tape, call, text jsontape.Node) string {
+	switch t.Key(text) {
+	case "command", "cmd", "script":
+		return "sh"
+	}
+	for _, key := range []string{"file_path", "filePath", "path"} {
+		if name := t.Find(call, key); t.Kind(name) == jsontape.String {
+			return strings.ToLower(strings.TrimPrefix(path.Ext(t.Text(name)), "."))
+		}
+	}
+	return ""
 }
 
 // layOutResult lays out the result of a tool: its status and, folded, the beginning of its output.
@@ -243,6 +332,8 @@ func (p *Pane) drawPreview(r *cell.Row, tokens *theme.Tokens, b *conversation.Bl
 			value.Text(r, tokens.Text, tokens.Match, text, p.matches.Query)
 		case part.Kind == conversation.JSON && part.Body >= 0:
 			value.Put(r, tokens, t, part.Body)
+		case part.Kind == conversation.Image, part.Kind == conversation.Media:
+			r.Put(tokens.Name, p.styles.Glyphs.Picture+" "+p.c.conv.Label(&part))
 		default:
 			r.Put(tokens.Text, p.c.conv.Label(&part))
 		}
@@ -266,7 +357,7 @@ func (p *Pane) foldReasoning(u *unit, b *conversation.Block, open bool) {
 		}
 	})
 	if open {
-		u.addText(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
+		p.addBody(u, b, inner, sheet.Muted)
 	}
 }
 
@@ -279,7 +370,7 @@ func (p *Pane) foldGiven(u *unit, b *conversation.Block, open bool) {
 		r.Put(p.matchStyle(tokens, tokens.Muted, label), label)
 	})
 	if open {
-		u.addText(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
+		p.addBody(u, b, inner, sheet.Muted)
 	}
 }
 
@@ -292,13 +383,17 @@ func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 		if b.Kind == conversation.Guard {
 			u.addWords(in, sheet.Muted, b.Kind.String())
 		}
-		if b.Body >= 0 {
-			u.addText(prose.Of(t, b.Body), in, sheet.Text)
+		switch {
+		case b.Body < 0:
+		case in > indent: // of a tool
+			p.addString(u, b.Body, "", in)
+		default:
+			p.addBody(u, b, in, sheet.Text)
 		}
 	case conversation.Citations:
 		for part := range p.c.conv.Parts(b) {
 			if part.Kind == conversation.Text {
-				u.addText(prose.Of(t, part.Body), in, sheet.Text)
+				p.addBody(u, &part, in, sheet.Text)
 			}
 		}
 		sources := b.Node
@@ -312,6 +407,12 @@ func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 		p.layOutValue(u, "", b.Body, in, open)
 	case conversation.Unknown:
 		p.layOutValue(u, p.c.conv.Label(b), b.Node, in, open)
+	case conversation.Image, conversation.Media:
+		if p.raw {
+			p.layOutValue(u, p.c.conv.Label(b), b.Node, in, open)
+			break
+		}
+		u.addWords(in, sheet.Strong, p.styles.Glyphs.Picture+" "+p.c.conv.Label(b))
 	default:
 		u.addWords(in, sheet.Muted, p.c.conv.Label(b))
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"hindcast/keymap"
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/theme"
 	"hindcast/tui/walk"
@@ -37,6 +38,9 @@ type Pane struct {
 	unfolded bool
 	turned   walk.Turned[int32]
 	units    map[int32]*unit // laid out, around the window
+	// raw says that texts and values show as they are spelled; laidOut counts the pages that were laid out.
+	raw     bool
+	laidOut int
 
 	matches Matches
 }
@@ -112,6 +116,8 @@ func (p *Pane) Do(a keymap.Action) bool {
 		p.jumpMessages(1)
 	case keymap.PrevMessage:
 		p.jumpMessages(-1)
+	case keymap.ShowRaw:
+		p.toggleRaw()
 	case keymap.Open:
 		p.toggle()
 	case keymap.Fold:
@@ -185,6 +191,32 @@ func (p *Pane) SelectedNode() jsontape.Node {
 	}
 	m, _ := p.c.messageAt(int(at.unit))
 	return p.c.conv.Message(m).Node
+}
+
+// Picture returns the first picture of the block under the cursor, or of the result that shows with it, and its
+// format; "" without a picture.
+func (p *Pane) Picture() (format string, picture []byte) {
+	at, _, ok := p.window.Cursor()
+	if !ok {
+		return "", nil
+	}
+	number, ok := p.c.blockOf(int(at.unit))
+	if !ok {
+		return "", nil
+	}
+	b := p.c.conv.Block(number)
+	if b.Kind == conversation.ToolCall && b.Pair >= 0 {
+		b = p.c.conv.Block(int(b.Pair))
+	}
+	if b.Kind != conversation.ToolResult {
+		return p.c.conv.Picture(b)
+	}
+	for part := range p.c.conv.Parts(b) {
+		if format, picture = p.c.conv.Picture(&part); format != "" {
+			break
+		}
+	}
+	return format, picture
 }
 
 // Path returns the JSON Pointer of the block or message under the cursor. It is untrusted.

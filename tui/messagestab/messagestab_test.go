@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,7 @@ func TestPane_realConversations(t *testing.T) {
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		c := prepare(t, data)
-		for _, w := range []int{20, 60, 100, 200} {
+		for _, w := range []int{20, 60, 100, 160, 200} {
 			t.Run(fmt.Sprintf("%s/%d", name, w), func(t *testing.T) {
 				golden.RequireEqual(t, []byte(screentest.DrawWithStatus(show(c, w, 60), 60)))
 			})
@@ -240,6 +241,70 @@ func TestFind_goesWhereTheTextShows(t *testing.T) {
 	}
 }
 
+// A word that markdown breaks, or that a line breaks, is found where it shows.
+func TestFind_landsInLaidOutText(t *testing.T) {
+	text := strings.Repeat("Words **of** a list:\n\n- one\n- two\n\n", 600) + "```go\nfunc needle() {}\n```\n\nthe **late** train goes at nine and stops nowhere on its long way\n\n" + strings.Repeat("- more\n", 2000)
+	state, err := json.Marshal([]any{map[string]any{"role": "assistant", "content": []any{map[string]any{"text": text}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := prepare(t, state)
+	p := show(c, 60, 10)
+	for _, raw := range []bool{false, true} {
+		for query, want := range map[string]string{"needle": "func needle() {}", "nowhere on its": "nowhere on"} {
+			m, err := Find(t.Context(), c, query)
+			if err != nil || !p.SetMatches(m) {
+				t.Fatalf("%q is not found: %v", query, err)
+			}
+			_, y, _ := p.window.Cursor()
+			if line := string(p.AppendRow(nil, y)) + string(p.AppendRow(nil, y+1)); !strings.Contains(line, want) {
+				t.Errorf("%q, raw %v: the cursor is on %q", query, raw, line)
+			}
+		}
+		p.Do(keymap.ShowRaw)
+	}
+}
+
+// R shows the text as it is spelled, and R again lays it out.
+func TestPane_showsRaw(t *testing.T) {
+	state, err := os.ReadFile("testdata/coding.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := show(prepare(t, state), 100, 100)
+	p.Do(keymap.UnfoldAll)
+	laidOut := screentest.DrawWithStatus(p, 100)
+	p.Do(keymap.ShowRaw)
+	golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 100)))
+	p.Do(keymap.ShowRaw)
+	if got := screentest.DrawWithStatus(p, 100); got != laidOut {
+		t.Errorf("not as before:\n%s", got)
+	}
+}
+
+// Of a long text no more pages are laid out than are in sight, wherever the cursor goes.
+func TestPane_laysOutTheTextInSight(t *testing.T) {
+	p := show(prepare(t, markdown(1<<20)), 100, 40)
+	steps := map[string]keymap.Action{"the end": keymap.Bottom, "the beginning": keymap.Top, "a page on": keymap.PageDown, "as it is spelled": keymap.ShowRaw}
+	for _, name := range slices.Sorted(maps.Keys(steps)) {
+		p.laidOut = 0
+		p.Do(steps[name])
+		if p.laidOut > 3 {
+			t.Errorf("%s: %d pages of %d bytes are laid out", name, p.laidOut, 4096)
+		}
+	}
+}
+
+// markdown returns a message of n bytes of markdown.
+func markdown(n int) []byte {
+	const text = "## Plan\n\nThe **first** step is `one`, then [the next](http://x.y).\n\n- a\n- b\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() {}\n```\n\n"
+	state, err := json.Marshal([]any{map[string]any{"role": "assistant", "content": []any{map[string]any{"text": strings.Repeat(text, n/len(text)+1)}}}})
+	if err != nil {
+		panic(err) // texts are always marshalled
+	}
+	return state
+}
+
 func TestPane_coloursChangeNothingElse(t *testing.T) {
 	state, err := os.ReadFile("testdata/odd.json")
 	if err != nil {
@@ -307,7 +372,7 @@ func TestPane_anyUseOfAnyConversation(t *testing.T) {
 			return m
 		}, map[string]func(*rapid.T){
 			"": func(t *rapid.T) { screentest.Walks(t, p, p.window.Rows()) },
-		}, keymap.NextMessage, keymap.PrevMessage)
+		}, keymap.NextMessage, keymap.PrevMessage, keymap.ShowRaw)
 	})
 }
 
@@ -330,6 +395,7 @@ func benchmarks() map[string][]byte {
 	return map[string][]byte{
 		"100_turns":     long(100),
 		"100000_turns":  long(100_000),
+		"1MB_markdown":  markdown(1 << 20),
 		"10MB_text":     []byte(`[{"role":"user","content":[{"text":"` + text + `"}]}]`),
 		"10MB_one_word": []byte(`[{"role":"user","content":[{"text":"` + strings.Repeat("x", 10_000_000) + `"}]}]`),
 	}

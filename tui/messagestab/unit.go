@@ -5,6 +5,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 	"hindcast/tui/cell"
+	"hindcast/tui/match"
 	"hindcast/tui/prose"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -29,7 +30,7 @@ type unit struct {
 	pieces []piece
 	// foldable says that the unit shows more when it is open.
 	foldable bool
-	pages    map[[2]int32][]string // the wrapped pages of its texts, by piece
+	pages    map[[2]int32][]prose.Line // the laid out pages of its texts, by piece
 }
 
 // piece is a part of a unit whose rows are made in the same way: one row that
@@ -37,6 +38,7 @@ type unit struct {
 type piece struct {
 	draw func(*cell.Row, *theme.Tokens)
 
+	doc   *prose.Doc // nil for a text that is too long for one
 	text  prose.Text
 	style sheet.Pick
 
@@ -71,15 +73,42 @@ func (p *Pane) unitAt(n int32) *unit {
 // textWidth returns the cells that text has at an indent.
 func (p *Pane) textWidth(in int) int { return max(1, min(p.w-in-1, widest)) }
 
+// pageCount returns the number of pages of a text.
+func (v *piece) pageCount() int {
+	if v.doc != nil {
+		return v.doc.Pages()
+	}
+	return v.text.Pages()
+}
+
+// pageHolds reports whether the query is in a page of a text, or begins there.
+func (v *piece) pageHolds(page int, q match.Query) bool {
+	if v.doc != nil {
+		return v.doc.Holds(page, q)
+	}
+	return v.text.Holds(page, q)
+}
+
 // pageOf returns a page of a text.
-func (p *Pane) pageOf(u *unit, piece, page int32) []string {
+func (p *Pane) pageOf(u *unit, piece, page int32) []prose.Line {
 	key := [2]int32{piece, page}
 	lines := u.pages[key]
 	if lines == nil {
-		v := &u.pieces[piece]
-		lines = v.text.Lines(int(page), p.textWidth(v.in))
+		v, i := &u.pieces[piece], int(page)
+		w := p.textWidth(v.in)
+		switch {
+		case v.doc == nil:
+			for _, line := range v.text.Lines(i, w) {
+				lines = append(lines, prose.Line{{Text: line}})
+			}
+		case p.raw:
+			lines = v.doc.RawLines(i, w)
+		default:
+			lines = v.doc.Lines(i, w, &p.styles.Glyphs)
+		}
+		p.laidOut++
 		if u.pages == nil || len(u.pages) >= maxUnits {
-			u.pages = make(map[[2]int32][]string)
+			u.pages = make(map[[2]int32][]prose.Line)
 		}
 		u.pages[key] = lines
 	}
@@ -104,7 +133,7 @@ func (p *Pane) Next(r row) (row, bool) {
 			r.line++
 			return r, true
 		}
-		if int(r.page)+1 < v.text.Pages() {
+		if int(r.page)+1 < v.pageCount() {
 			return row{r.unit, r.piece, r.page + 1, 0}, true
 		}
 	case treeRows:
@@ -139,7 +168,7 @@ func (p *Pane) lastIn(n, piece int32) row {
 	r := row{unit: n, piece: piece}
 	switch v := &p.unitAt(n).pieces[piece]; v.kind {
 	case textRows:
-		r.page = int32(v.text.Pages()) - 1
+		r.page = int32(v.pageCount()) - 1
 	case treeRows:
 		r.page = v.tape.End(v.tree) - v.firstNode() - 1
 	}
@@ -192,6 +221,22 @@ func (p *Pane) toggle() {
 	if at, _, ok := p.window.Cursor(); ok {
 		p.setOpen(!p.isOpen(at.unit))
 	}
+}
+
+// toggleRaw shows texts and values as they are spelled, or laid out again.
+func (p *Pane) toggleRaw() {
+	at, y, ok := p.window.Cursor()
+	p.raw = !p.raw
+	p.forget()
+	if !ok {
+		return
+	}
+	pieces := p.unitAt(at.unit).pieces
+	next := row{unit: at.unit}
+	if int(at.piece) < len(pieces) && pieces[at.piece].kind == textRows && int(at.page) < pieces[at.piece].pageCount() {
+		next.piece, next.page = at.piece, at.page
+	}
+	p.window.Place(p, next, y)
 }
 
 // setUnfolded opens or closes everything.
@@ -259,7 +304,7 @@ func (p *Pane) drawRow(r *cell.Row, tokens *theme.Tokens, at row) {
 		v.draw(r, tokens)
 	case textRows:
 		r.Fill(tokens.Text, v.in-1)
-		value.Text(r, v.style(tokens), tokens.Match, p.pageOf(u, at.piece, at.page)[at.line], p.matches.Query)
+		p.pageOf(u, at.piece, at.page)[at.line].Draw(r, tokens, v.style(tokens), p.matches.Query)
 	case treeRows:
 		p.drawNode(r, tokens, v, v.firstNode()+at.page)
 	}

@@ -106,6 +106,8 @@ func (c *colours) tokens(empty lipgloss.Style, over func(lipgloss.Style) lipglos
 		MatchOn:     renderStyle(on(c.matchOn, empty.Bold(true).Underline(true))), // on no row's ground
 		Name:        r(in(c.name)), String: r(in(c.str)), Number: r(in(c.number)),
 		Literal: r(in(c.literal)), Punct: r(in(c.muted)),
+		Emphasis: r(empty.Underline(true)), StrongEmphasis: r(in(c.strong).Bold(true).Underline(true)),
+		Link: r(in(c.name).Underline(true)),
 		User: r(in(c.key).Bold(true)), Assistant: r(in(c.good).Bold(true)),
 		Tool: r(in(c.warn)), System: r(in(c.literal)),
 		Badge: r(in(c.warn)),

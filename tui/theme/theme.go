@@ -189,6 +189,8 @@ type Tokens struct {
 	Match, MatchOn Style
 	// Name, String, Number, Literal and Punct are parts of JSON.
 	Name, String, Number, Literal, Punct Style
+	// Emphasis, StrongEmphasis and Link are stretches of prose.
+	Emphasis, StrongEmphasis, Link Style
 	// User, Assistant, Tool and System are the roles of a conversation.
 	User, Assistant, Tool, System Style
 	// Badge is a short word that marks a row ("evicted").

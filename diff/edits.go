@@ -1,0 +1,160 @@
+package diff
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"hindcast/model/jsontape"
+)
+
+const (
+	// maxEdit bounds the bytes of a value in which an edit is looked for.
+	maxEdit = 1 << 20
+	// around is how many lines that stay are told before and after a change.
+	around = 3
+)
+
+// The names that tools have for the file that they change, for the text in it, and for the text in its place.
+var (
+	pathNames  = []string{"file_path", "filePath", "path", "filename", "target_file", "relative_path"}
+	oldNames   = []string{"old_string", "oldString", "old_str", "oldText", "old_text", "old"}
+	newNames   = []string{"new_string", "newString", "new_str", "newText", "new_text", "new"}
+	patchNames = []string{"patch", "patchText", "patch_text", "input", "diff", "command", "cmd", "script"}
+)
+
+// Edits returns the edit of files that a value of a tool asks for or tells of, in the lines of a unified diff; "" for
+// any other value. A patch is returned as it is spelled. It is untrusted.
+//
+//	{file_path, old_string, new_string}     Claude Code, and the same by the names of others
+//	{path, edits: [{oldText, newText}]}     several edits of a file
+//	{filePath, structuredPatch: [{lines}]}  what Claude Code records as the result
+//	"*** Begin Patch …", "--- a\n+++ b\n@@ …"  patches, alone, in an object or in a command
+func Edits(t *jsontape.Tape, n jsontape.Node) string {
+	if n < 0 || len(t.Raw(n)) > maxEdit {
+		return ""
+	}
+	switch t.Kind(n) {
+	case jsontape.String:
+		if text := t.Text(n); IsPatch(text) {
+			return text
+		}
+	case jsontape.Array:
+		for c := t.First(n); c >= 0; c = t.Next(c) {
+			if t.Kind(c) == jsontape.String && IsPatch(t.Text(c)) {
+				return t.Text(c)
+			}
+		}
+	case jsontape.Object:
+		return objectEdits(t, n)
+	}
+	return ""
+}
+
+// IsPatch reports whether a text holds a patch: a unified diff, or one of Codex.
+func IsPatch(text string) bool {
+	if strings.Contains(text, "*** Begin Patch\n") {
+		return true
+	}
+	for rest := text; ; {
+		_, after, found := strings.Cut(rest, "\n+++ ")
+		if !found {
+			return false
+		}
+		if _, next, _ := strings.Cut(after, "\n"); strings.HasPrefix(next, "@@ -") {
+			return true
+		}
+		rest = after
+	}
+}
+
+func objectEdits(t *jsontape.Tape, n jsontape.Node) string {
+	for _, name := range patchNames {
+		if c := t.Find(n, name); c >= 0 && t.Kind(c) != jsontape.Object {
+			if text := Edits(t, c); text != "" {
+				return text
+			}
+		}
+	}
+	var out strings.Builder
+	if hunks := t.Find(n, "structuredPatch"); t.Kind(hunks) == jsontape.Array {
+		for c := t.First(hunks); c >= 0; c = t.Next(c) {
+			number := func(name string) string { return string(t.Raw(max(t.Find(c, name), 0))) }
+			fmt.Fprintf(&out, "@@ -%.10s,%.10s +%.10s,%.10s @@\n", number("oldStart"), number("oldLines"), number("newStart"), number("newLines"))
+			lines := t.Find(c, "lines")
+			for line := t.First(lines); line >= 0; line = t.Next(line) {
+				out.WriteString(t.Text(line) + "\n")
+			}
+		}
+	}
+	if out.Len() == 0 {
+		writeEdit(&out, t, n)
+	}
+	if edits := t.Find(n, "edits"); out.Len() == 0 && t.Kind(edits) == jsontape.Array {
+		for c := t.First(edits); c >= 0; c = t.Next(c) {
+			writeEdit(&out, t, c)
+		}
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	if path := findText(t, n, pathNames); path >= 0 {
+		return "*** " + strings.ReplaceAll(t.Text(path), "\n", " ") + "\n" + out.String()
+	}
+	return out.String()
+}
+
+// findText returns the first string member with one of the names, or None.
+func findText(t *jsontape.Tape, n jsontape.Node, names []string) jsontape.Node {
+	for _, name := range names {
+		if c := t.Find(n, name); t.Kind(c) == jsontape.String {
+			return c
+		}
+	}
+	return jsontape.None
+}
+
+// writeEdit writes the edit of an object that has a text and the text in its place.
+func writeEdit(out *strings.Builder, t *jsontape.Tape, n jsontape.Node) {
+	from, to := findText(t, n, oldNames), findText(t, n, newNames)
+	if from >= 0 && to >= 0 {
+		writeLines(out, t.Text(from), t.Text(to))
+	}
+}
+
+// writeLines writes how a text became another, in lines with a sign, and leaves out lines far from any change.
+func writeLines(out *strings.Builder, old, new string) {
+	d := textDiffer{end: time.Now().Add(TextLimit)}
+	spans := d.diff(endLine(old), endLine(new), wholeLines)
+	out.WriteString("@@\n")
+	for i, span := range spans {
+		lines := strings.SplitAfter(strings.TrimSuffix(span.Text, "\n"), "\n")
+		sign := []string{Same: " ", Deleted: "-", Inserted: "+"}[span.Op]
+		from, to := len(lines), 0 // the lines that are left out
+		if span.Op == Same && len(lines) > 2*around+1 {
+			from, to = around, len(lines)-around
+			if i == 0 {
+				from = 0
+			}
+			if i == len(spans)-1 {
+				to = len(lines)
+			}
+		}
+		for k, line := range lines {
+			switch {
+			case k == from && from < to:
+				fmt.Fprintf(out, "@@ %d lines as before\n", to-from)
+			case k < from || k >= to:
+				out.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		}
+	}
+}
+
+// endLine returns a text whose last line has an end.
+func endLine(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
