@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
@@ -161,8 +163,7 @@ func (p *printer) markdownPart(part *transcript.Part) {
 	case part.IsToolPart():
 		fmt.Fprintf(p, "%s %s\n\n", part.Verb(), inlineMarkdown(part.Tool))
 		if part.Input != nil {
-			p.writeFence("json", string(splice.Pretty(part.Input)))
-			p.WriteByte('\n')
+			p.writeArguments(part.Input)
 		}
 		fmt.Fprintf(p, "%s\n", part.StatusText())
 		for _, output := range part.Output {
@@ -178,6 +179,49 @@ func (p *printer) markdownPart(part *transcript.Part) {
 		p.fencedValue(part.ShownJSON())
 	default:
 		fmt.Fprintf(p, "%s\n", inlineMarkdown(cmp.Or(part.Label, part.Kind)))
+	}
+}
+
+// longestInline bounds the bytes of a string that stays in the JSON of the arguments.
+const longestInline = 48
+
+// writeArguments writes the arguments of a call: an edit as a diff, and a long text or one of several lines in a fence
+// of its own below its name. The other arguments stay JSON.
+func (p *printer) writeArguments(input []byte) {
+	t, err := jsontape.Parse(input)
+	if err != nil {
+		p.writeFence("text", string(input))
+		p.WriteByte('\n')
+		return
+	}
+	if edits := diff.Edits(t, 0); edits != "" {
+		p.writeFence("diff", edits)
+		p.WriteByte('\n')
+		return
+	}
+	var long []jsontape.Node
+	rest := []byte{'{'}
+	for c := t.First(0); t.Kind(0) == jsontape.Object && c >= 0; c = t.Next(c) {
+		if raw := t.Raw(c); t.Kind(c) == jsontape.String && (len(raw) > longestInline || bytes.Contains(raw, []byte(`\n`))) {
+			long = append(long, c)
+			continue
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(append(append(rest, t.RawKey(c)...), ':'), t.Raw(c)...)
+	}
+	if rest = append(rest, '}'); len(long) == 0 {
+		rest = input
+	}
+	for _, c := range long {
+		fmt.Fprintf(p, "%s\n\n", inlineMarkdown(t.Key(c)))
+		p.writeFence(transcript.LanguageOf(t, 0, c), t.Text(c))
+		p.WriteByte('\n')
+	}
+	if len(long) == 0 || len(rest) > len("{}") {
+		p.fencedValue(rest)
+		p.WriteByte('\n')
 	}
 }
 
@@ -204,7 +248,11 @@ var live = sync.OnceValue(func() *regexp.Regexp {
 // fencedValue writes a text decoded, and any other value as JSON.
 func (p *printer) fencedValue(value []byte) {
 	if len(value) > 0 && value[0] == '"' {
-		p.writeFence("text", jsontape.Unquote(value))
+		text, language := jsontape.Unquote(value), "text"
+		if diff.IsPatch(text) {
+			language = "diff"
+		}
+		p.writeFence(language, text)
 	} else {
 		p.writeFence("json", string(splice.Pretty(value)))
 	}

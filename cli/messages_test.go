@@ -215,3 +215,23 @@ func TestDiff_saysByItsExitCodeWhetherStatesDiffer(t *testing.T) {
 		t.Errorf("got\n%s\nnot\n%s", out, want)
 	}
 }
+
+// The arguments of a call are readable: an edit is a diff, a command stands in a fence, and no fence ends early.
+func TestMessages_asMarkdownTellCallsInLines(t *testing.T) {
+	const state = `{"messages":[{"role":"assistant","content":[
+{"toolUse":{"toolUseId":"a","name":"Edit","input":{"file_path":"a.go","old_string":"x\ny","new_string":"x\nz"}}},
+{"toolUse":{"toolUseId":"b","name":"Bash","input":{"command":"echo \u0060\u0060\u0060\nls","timeout":9}}},
+{"toolUse":{"toolUseId":"c","name":"Write","input":{"file_path":"b.py","content":"if x:\n  y()\n"}}},
+{"toolUse":{"toolUseId":"d","name":"Write","input":{"path":"c.a\u0060\u0060\u0060\n# x","content":"1\n2"}}}]},
+{"role":"user","content":[{"toolResult":{"toolUseId":"b","status":"success","content":[{"text":"--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y"}]}},
+{"toolResult":{"toolUseId":"c","status":"success","content":[{"image":{"format":"png","source":{"bytes":"AAAA"}}}]}}]}]}`
+	const want = "call Edit\n\n```diff\n*** a.go\n@@\n x\n-y\n+z\n```\n\nno result\n\n" +
+		"call Bash\n\ncommand\n\n````sh\necho ```\nls\n````\n\n```json\n{\n  \"timeout\": 9\n}\n```\n\nok\n\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n```\n\n" +
+		"call Write\n\ncontent\n\n```py\nif x:\n  y()\n```\n\n```json\n{\n  \"file_path\": \"b.py\"\n}\n```\n\nok\n\n```text\nimage png 3 B\n```\n\n" +
+		"call Write\n\npath\n\n````\nc.a```\n# x\n````\n\ncontent\n\n```\n1\n2\n```\n\nno result\n"
+	c := start(t, sequenceOf([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(state)}}))
+	code, out, err := c.run(t, "messages", "mem:", "--md")
+	if _, calls, _ := strings.Cut(out, "assistant\n\n"); code != 0 || calls != want {
+		t.Errorf("exit %d, %s\n%s\nnot\n%s", code, err, calls, want)
+	}
+}

@@ -5,6 +5,7 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"path"
 	"strings"
 
 	"hindcast/model"
@@ -203,4 +204,22 @@ func Plain(value json.RawMessage) string {
 		return jsontape.Unquote(value)
 	}
 	return string(jsontape.AppendCompact(nil, value))
+}
+
+// LanguageOf returns the language of a text among the arguments of a call, as a fence has it: that of a command, or of
+// the file that the call names; "" for another text.
+func LanguageOf(t *jsontape.Tape, call, text jsontape.Node) string {
+	switch t.Key(text) {
+	case "command", "cmd", "script":
+		return "sh"
+	}
+	for _, key := range []string{"file_path", "filePath", "path"} {
+		if name := t.Find(call, key); t.Kind(name) == jsontape.String {
+			language := strings.ToLower(strings.TrimPrefix(path.Ext(t.Text(name)), "."))
+			if strings.Trim(language, "abcdefghijklmnopqrstuvwxyz0123456789") == "" {
+				return language
+			}
+		}
+	}
+	return ""
 }

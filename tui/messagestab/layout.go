@@ -2,7 +2,6 @@ package messagestab
 
 import (
 	"bytes"
-	"path"
 	"strconv"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/model/transcript"
 	"hindcast/tui/cell"
 	"hindcast/tui/prose"
 	"hindcast/tui/sheet"
@@ -217,7 +217,7 @@ func (p *Pane) layOutMember(u *unit, n, c jsontape.Node) {
 	})
 	switch {
 	case long:
-		p.addString(u, c, languageOf(t, n, c), inner+indent)
+		p.addString(u, c, transcript.LanguageOf(t, n, c), inner+indent)
 	case t.First(c) != jsontape.None:
 		p.addTree(u, c, inner+indent)
 	}
@@ -235,21 +235,6 @@ func (p *Pane) addString(u *unit, n jsontape.Node, language string, in int) {
 		v.doc = prose.Source(language, text)
 	}
 	u.pieces = append(u.pieces, v)
-}
-
-// languageOf returns the language of a text among the arguments of a call: that of a command, or of the file that
-// the call names.
-func languageOf(t *jsontape.Tape, call, text jsontape.Node) string {
-	switch t.Key(text) {
-	case "command", "cmd", "script":
-		return "sh"
-	}
-	for _, key := range []string{"file_path", "filePath", "path"} {
-		if name := t.Find(call, key); t.Kind(name) == jsontape.String {
-			return strings.ToLower(strings.TrimPrefix(path.Ext(t.Text(name)), "."))
-		}
-	}
-	return ""
 }
 
 // layOutResult lays out the result of a tool: its status and, folded, the beginning of its output.

@@ -304,7 +304,7 @@ func (p *Pane) drawRow(r *cell.Row, tokens *theme.Tokens, at row) {
 		v.draw(r, tokens)
 	case textRows:
 		r.Fill(tokens.Text, v.in-1)
-		p.pageOf(u, at.piece, at.page)[at.line].Draw(r, tokens, v.style(tokens), p.matches.Query)
+		p.pageOf(u, at.piece, at.page)[at.line].Draw(r, p.styles, tokens, v.style(tokens), p.matches.Query)
 	case treeRows:
 		p.drawNode(r, tokens, v, v.firstNode()+at.page)
 	}

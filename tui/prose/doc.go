@@ -114,7 +114,7 @@ func (l layout) layBlock(b *markup.Block, w int) []Line {
 	case markup.Table:
 		return l.layTable(b, w)
 	case markup.Rule:
-		return []Line{{{Punct, strings.Repeat(l.glyphs.Horizontal, w)}}}
+		return []Line{{{Ink: Punct, Text: strings.Repeat(l.glyphs.Horizontal, w)}}}
 	}
 	return wrapRuns(l.inkSpans(b.Spans, Plain), w)
 }
@@ -127,14 +127,14 @@ func (l layout) layInside(sign, rest string, w int, inside func(w int) []Line) [
 		if strings.TrimSpace(sign) == "" {
 			return lines
 		}
-		return append([]Line{{{Punct, strings.TrimSpace(sign)}}}, lines...)
+		return append([]Line{{{Ink: Punct, Text: strings.TrimSpace(sign)}}}, lines...)
 	}
 	lines := inside(w - cells)
 	if len(lines) == 0 {
 		lines = []Line{nil}
 	}
 	for i := range lines {
-		lines[i] = append(Line{{Punct, sign}}, lines[i]...)
+		lines[i] = append(Line{{Ink: Punct, Text: sign}}, lines[i]...)
 		sign = rest
 	}
 	return lines
@@ -147,7 +147,7 @@ func (l layout) inkSpans(spans []markup.Span, own Ink) (runs []Run) {
 		ink := inkOf(s, own)
 		begins := i == 0 || spans[i-1].Link != s.Link
 		if s.Style&markup.Image != 0 && begins {
-			runs = append(runs, Run{Punct, l.glyphs.Picture + " "})
+			runs = append(runs, Run{Ink: Punct, Text: l.glyphs.Picture + " "})
 		}
 		mark := ""
 		switch {
@@ -156,17 +156,21 @@ func (l layout) inkSpans(spans []markup.Span, own Ink) (runs []Run) {
 		case s.Style&markup.Strike != 0:
 			mark = "~~"
 		}
+		link := ""
+		if s.Link != nil {
+			link = s.Link.To
+		}
 		if mark != "" {
-			runs = append(runs, Run{Punct, mark}, Run{ink, s.Text}, Run{Punct, mark})
+			runs = append(runs, Run{Ink: Punct, Text: mark}, Run{ink, s.Text, link}, Run{Ink: Punct, Text: mark})
 		} else {
-			runs = append(runs, Run{ink, s.Text})
+			runs = append(runs, Run{ink, s.Text, link})
 		}
 		if s.Link != nil && s.Link.To != s.Text && (i+1 == len(spans) || spans[i+1].Link != s.Link) {
 			target := " (" + s.Link.To
 			if s.Link.Title != "" {
 				target += " " + s.Link.Title
 			}
-			runs = append(runs, Run{Muted, target + ")"})
+			runs = append(runs, Run{Ink: Muted, Text: target + ")"})
 		}
 	}
 	return runs
@@ -181,7 +185,7 @@ var classInks = [...]Ink{
 // layCode lays code out, its lines standing in.
 func (l layout) layCode(b *markup.Block, w int) (lines []Line) {
 	if b.Label != "" {
-		lines = wrapRuns([]Run{{Muted, b.Label}}, w)
+		lines = wrapRuns([]Run{{Ink: Muted, Text: b.Label}}, w)
 	}
 	indent := "  "
 	if w < narrow || l.source || b.Language == "diff" {
@@ -191,7 +195,7 @@ func (l layout) layCode(b *markup.Block, w int) (lines []Line) {
 	flush := func() {
 		for _, part := range wrapRuns(line, w-len(indent)) {
 			if indent != "" && len(part) > 0 {
-				part = append(Line{{Plain, indent}}, part...)
+				part = append(Line{{Ink: Plain, Text: indent}}, part...)
 			}
 			lines = append(lines, part)
 		}
@@ -201,7 +205,7 @@ func (l layout) layCode(b *markup.Block, w int) (lines []Line) {
 		ink, text := classInks[token.Class], token.Text
 		for {
 			head, rest, more := strings.Cut(text, "\n")
-			if line = append(line, Run{ink, head}); !more {
+			if line = append(line, Run{Ink: ink, Text: head}); !more {
 				break
 			}
 			flush()

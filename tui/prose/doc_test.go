@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
 	"hindcast/tui/cell"
@@ -102,11 +103,30 @@ func TestDoc_losesNothingAndFits(t *testing.T) {
 
 func TestLine_marksMatchesAcrossInks(t *testing.T) {
 	tokens := theme.Tokens{Match: theme.Style{Start: "«", Reset: "»"}}
-	line := Line{{Strong, "the nee"}, {Plain, "dle and "}, {Link, "Needle"}}
+	line := Line{{Ink: Strong, Text: "the nee"}, {Text: "dle and "}, {Ink: Link, Text: "Needle", Link: "https://x.org"}}
 	r := cell.Begin(nil, &theme.Unicode, 30)
-	line.Draw(&r, &tokens, theme.Style{}, match.New("needle"))
+	line.Draw(&r, &theme.Styles{}, &tokens, theme.Style{}, match.New("needle"))
 	if got, want := strings.TrimRight(string(r.End(theme.Style{})), " "), "the «needle» and «Needle»"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A link leads to its target where the terminal opens links, and nowhere where that is no place to open.
+func TestLine_links(t *testing.T) {
+	styles := theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode, Links: true})
+	draw := func(text string) string {
+		r := cell.Begin(nil, &theme.Unicode, 60)
+		Markdown(text).Lines(0, 60, &theme.Unicode)[0].Draw(&r, styles, &styles.Tokens, theme.Style{}, match.Query{})
+		return strings.TrimRight(string(r.End(theme.Style{})), " ")
+	}
+	for text, want := range map[string]string{
+		"[x](https://x.org/a;b)":   "\x1b]8;;https://x.org/a;b\x1b\\x\x1b]8;;\x1b\\ (https://x.org/a;b)",
+		"[x](javascript:alert)":    "x (javascript:alert)",
+		"[x](https://x\x07\x1b[)y": "x (https://x^G^[[)y",
+	} {
+		if got := draw(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
 }
 

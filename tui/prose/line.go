@@ -17,6 +17,8 @@ type Line []Run
 type Run struct {
 	Ink  Ink
 	Text string
+	// Link is the place that the run leads to, as it is spelled; "" for nowhere.
+	Link string
 }
 
 // Ink is the look of a run on any row.
@@ -88,15 +90,16 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Draw draws the line. What a query finds in it is marked, also where the ink changes in between.
-func (l Line) Draw(r *cell.Row, tokens *theme.Tokens, own theme.Style, q match.Query) {
+// Draw draws the line in the tokens of its row. What a query finds in it is marked, also where the ink changes in
+// between.
+func (l Line) Draw(r *cell.Row, styles *theme.Styles, tokens *theme.Tokens, own theme.Style, q match.Query) {
 	var text string
 	if !q.Empty() {
 		text = l.String()
 	}
 	at, start, end := 0, 0, 0 // the place in the text, and the next match
 	for _, run := range l {
-		style := run.Ink.styleOf(tokens, own)
+		style := styles.LinkTo(run.Link, run.Ink.styleOf(tokens, own))
 		for rest := run.Text; rest != ""; {
 			if at == end && !q.Empty() {
 				from, to := q.Index(text[at:])
@@ -150,7 +153,7 @@ func cutRuns(runs []Run, n int, to *Line) []Run {
 		first := &runs[0]
 		k := min(n, len(first.Text))
 		if to != nil && k > 0 {
-			*to = append(*to, Run{first.Ink, first.Text[:k]})
+			*to = append(*to, Run{first.Ink, first.Text[:k], first.Link})
 		}
 		first.Text, n = first.Text[k:], n-k
 		if first.Text == "" {

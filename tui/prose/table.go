@@ -88,7 +88,7 @@ func (l layout) layRow(row [][]Run, widths []int, aligns []markup.Align) []Line 
 	for y := range lines {
 		for c, width := range widths {
 			if c > 0 {
-				lines[y] = append(lines[y], Run{Punct, " " + l.glyphs.Vertical + " "})
+				lines[y] = append(lines[y], Run{Ink: Punct, Text: " " + l.glyphs.Vertical + " "})
 			}
 			var part Line
 			if y < len(columns[c]) {
@@ -101,9 +101,9 @@ func (l layout) layRow(row [][]Run, widths []int, aligns []markup.Align) []Line 
 			case markup.Middle:
 				left, right = right/2, right-right/2
 			}
-			lines[y] = append(lines[y], Run{Plain, strings.Repeat(" ", max(left, 0))})
+			lines[y] = append(lines[y], Run{Ink: Plain, Text: strings.Repeat(" ", max(left, 0))})
 			lines[y] = append(lines[y], part...)
-			lines[y] = append(lines[y], Run{Plain, strings.Repeat(" ", max(right, 0))})
+			lines[y] = append(lines[y], Run{Ink: Plain, Text: strings.Repeat(" ", max(right, 0))})
 		}
 	}
 	return lines
@@ -118,7 +118,7 @@ func (l layout) headRule(widths []int) Line {
 		}
 		text.WriteString(strings.Repeat(l.glyphs.Horizontal, width))
 	}
-	return Line{{Punct, text.String()}}
+	return Line{{Ink: Punct, Text: text.String()}}
 }
 
 // stackRows lays each row out as lines of a heading and a cell.
@@ -132,7 +132,7 @@ func stackRows(cells [][][]Run, w int) (lines []Line) {
 		}
 		for c, runs := range row {
 			if i > 0 && c < len(cells[0]) {
-				runs = slices.Concat(cells[0][c], []Run{{Punct, ": "}}, runs)
+				runs = slices.Concat(cells[0][c], []Run{{Ink: Punct, Text: ": "}}, runs)
 			}
 			lines = append(lines, wrapRuns(runs, w)...)
 		}
