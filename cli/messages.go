@@ -30,8 +30,9 @@ func (a *App) messagesCommand() *cobra.Command {
 call with its arguments and its result, and a line for media. Without SNAPSHOT it
 is the head, without SESSION the session that changed last.
 
-With --md, a text with HTML, images, links or addresses stands in a fence, so that no
-viewer loads or follows what a model wrote.`,
+With --md, an edit of a file is a diff, and a command or another long argument has a
+fence of its own. A text with HTML, images, links or addresses stands in a fence, so
+that no viewer loads or follows what a model wrote.`,
 		Example: `  hindcast messages trips.db trip-planner
   hindcast messages trips.db trip-planner '#3' --md > step3.md
   hindcast messages trips.db trip-planner head --json | jq '.messages[-1]'`,
