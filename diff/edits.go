@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -49,6 +50,27 @@ func Edits(t *jsontape.Tape, n jsontape.Node) string {
 		return objectEdits(t, n)
 	}
 	return ""
+}
+
+// EditSummary returns the file that an edit names first, and how many lines the edit adds and removes. The file is
+// untrusted, and "" where none is named.
+func EditSummary(edits string) (file string, added, removed int) {
+	for line := range strings.Lines(edits) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "*** Begin"):
+		case strings.HasPrefix(line, "*** "), strings.HasPrefix(line, "+++ "):
+			if file == "" {
+				_, name, _ := strings.Cut(line, ": ") // "*** Update File: a.go"
+				file = cmp.Or(name, line[len("*** "):])
+			}
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			removed++
+		}
+	}
+	return file, added, removed
 }
 
 // IsPatch reports whether a text holds a patch: a unified diff, or one of Codex.

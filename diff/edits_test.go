@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,6 +26,20 @@ func TestEdits(t *testing.T) {
 		}
 		if got := Edits(tape, 0); got != want {
 			t.Errorf("%s\n is %q\nwant %q", value, got, want)
+		}
+	}
+}
+
+func TestEditSummary(t *testing.T) {
+	for edits, want := range map[string]string{
+		"*** a.go\n@@\n-y\n": "a.go +0 -1",
+		"*** Begin Patch\n*** Update File: a.go\n+x\n*** Add File: b\n+y\n": "a.go +2 -0",
+		"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n":       "b/a +1 -1",
+		"": " +0 -0",
+	} {
+		file, added, removed := EditSummary(edits)
+		if got := fmt.Sprintf("%s +%d -%d", file, added, removed); got != want {
+			t.Errorf("%q is %q, want %q", edits, got, want)
 		}
 	}
 }

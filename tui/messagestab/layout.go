@@ -2,6 +2,7 @@ package messagestab
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -151,17 +152,32 @@ func (p *Pane) drawSign(r *cell.Row, tokens *theme.Tokens, open bool) {
 func (p *Pane) layOutCall(u *unit, block int, open bool) {
 	u.foldable = true
 	b := p.c.conv.Block(block)
-	name := p.c.conv.ToolName(b)
+	name, edits := p.c.conv.ToolName(b), ""
+	if !p.raw {
+		edits = diff.Edits(p.c.conv.Tape(), b.Body)
+	}
+	file, added, removed := diff.EditSummary(edits)
 	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
 		p.drawSign(r, tokens, open)
 		r.Put(tokens.Muted, "call ")
 		r.Put(p.matchStyle(tokens, tokens.Tool, name), name)
-		if !open && b.Body >= 0 {
-			r.Fill(tokens.Text, 2)
-			value.Put(r, tokens, p.c.conv.Tape(), b.Body)
+		if open || b.Body < 0 {
+			return
 		}
+		r.Fill(tokens.Text, 2)
+		if edits == "" {
+			value.Put(r, tokens, p.c.conv.Tape(), b.Body)
+			return
+		}
+		counts := fmt.Sprintf("  %s%d %s%d", p.styles.Glyphs.Added, added, p.styles.Glyphs.Removed, removed)
+		r.Column(p.matchStyle(tokens, tokens.Text, file), file, min(cell.Width(file), r.Room()-cell.Width(counts)))
+		r.Put(tokens.Muted, counts)
 	})
-	if open && b.Body >= 0 {
+	switch {
+	case !open || b.Body < 0:
+	case edits != "":
+		u.addText(prose.Source("diff", edits), inner, sheet.Text)
+	default:
 		p.layOutArguments(u, b.Body)
 	}
 	switch notRun, waits := p.c.pending[block]; {
@@ -176,14 +192,12 @@ func (p *Pane) layOutCall(u *unit, block int, open bool) {
 	}
 }
 
-// layOutArguments lays the arguments of a call out: an edit as a diff, a long text in lines, other values as a tree.
+// layOutArguments lays the arguments of a call out: a long text in lines, other values as a tree.
 func (p *Pane) layOutArguments(u *unit, n jsontape.Node) {
 	t := p.c.conv.Tape()
-	switch edits := diff.Edits(t, n); {
+	switch {
 	case p.raw && t.Kind(n) != jsontape.String:
 		p.addTree(u, n, inner)
-	case edits != "" && !p.raw:
-		u.addText(prose.Source("diff", edits), inner, sheet.Text)
 	case t.Kind(n) == jsontape.String:
 		p.addString(u, n, "", inner)
 	case t.Kind(n) == jsontape.Object && t.Count(n) > 0 && t.Count(n) <= maxParts:
