@@ -67,6 +67,9 @@ func longRollout(turns, size int) []byte {
 	record("session_meta", `{"id":"01a202f5-bfd0-70d1-aab1-5dc3e55b8000","timestamp":"2026-11-22T11:13:12.000Z","cwd":"/home/demo","cli_version":"0.118.0"}`)
 	record("turn_context", `{"cwd":"/home/demo","approval_policy":"never","model":"demo-1"}`)
 	for n := range turns {
+		if n == turns/2 {
+			record("event_msg", `{"type":"thread_settings_applied","thread_settings":{"cwd":"/home/demo","approval_policy":"never","model":"settled-later"}}`)
+		}
 		asked, said := fmt.Sprintf("question %d of many%s", n, strings.Repeat(" more", size/5)), fmt.Sprintf("an agent answers %d", n)
 		record("event_msg", `{"type":"user_message","message":%q}`, asked)
 		record("response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}`, asked)
@@ -101,7 +104,7 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 				}
 				return list
 			}
-			patterns := []*query.Pattern{expr(t, "[a-z]+ question"), expr(t, "^/tmp|ls -"), expr(t, "file.*[0-9]")}
+			patterns := []*query.Pattern{expr(t, "[a-z]+ question"), expr(t, "^/tmp|ls -"), expr(t, "file.*[0-9]"), query.Literal("settled-later", query.SmartCase)}
 			words := map[string]bool{}
 			for _, hit := range find(query.HomeSearch{Search: query.Search{Pattern: expr(t, ".")}, Exact: true}) {
 				for _, word := range strings.FieldsFunc(hit.Text, func(r rune) bool { return r >= unicode.MaxASCII || unicode.IsSpace(r) }) {

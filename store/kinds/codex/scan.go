@@ -72,6 +72,10 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, near chat.Near) (list []
 	case typeCompacted:
 		return compactedOf(v), when, chat.Speaks
 	case typeEvent:
+		if settings := body.Get("thread_settings"); settings.There() {
+			is, body = typeContext, settings
+			break
+		}
 		switch m := toldBy(body, v); {
 		case len(m.Blocks) == 0:
 			return nil, when, chat.Silent
