@@ -258,7 +258,7 @@ func TestTitle_ofATurn(t *testing.T) {
 		"LangChain":               {`{"messages":[` + lcUser + `,` + lcText + `]}`, LastTurn, "u"},
 		"no words of the user":    {`{"messages":[` + lcText + `]}`, LastTurn, "t"},
 		"a message too large":     {`{"messages":[` + large + `,` + openText + `]}`, LastTurn, "t"},
-		"a result without a name": {`{"messages":[` + lcCalls + `,` + lcA + `]}`, LastMessage, "f"},
+		"a result without a name": {`{"messages":[` + lcCalls + `,` + lcA + `]}`, LastMessage, "f  1"},
 		"broken off":              {`{"messages":[` + lcUser, LastTurn, ""},
 		"a value broken off":      {`{"a":[1,"messages":[` + lcUser + `]}`, LastTurn, ""},
 		"behind other members":    {`{"a":[1],"messages":[` + lcUser + `]}`, LastTurn, "u"},

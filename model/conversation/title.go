@@ -16,8 +16,8 @@ import (
 //
 //	the user spoke         Weather in Paris?
 //	the model answered     Paris is 18C with light rain.
-//	the model called       Let me look. (calls get_weather, add)
-//	tools ran              get_weather ok, add: no numbers were given
+//	the model called       Let me look. (get_weather {city: "Paris"}, add {a: 1})
+//	tools ran              get_weather {city: "Paris"}  18C, add {a: 1}  no numbers were given
 //	a turn failed          weather in Paris: the model is overloaded
 //
 // How much a snapshot adds depends on its store; see [Span].
@@ -279,27 +279,41 @@ func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wr
 
 // messageTitle returns the title of message m alone.
 func (c *Conversation) messageTitle(m int) (title string, failed bool) {
-	var calls, results []string
+	var calls []string
+	var results Acts
 	blocks := c.Blocks(m)
 	for i := range blocks {
 		switch b := &blocks[i]; b.Kind {
 		case ToolCall:
-			calls = append(calls, OneLine(c.ToolName(b)))
+			calls = append(calls, c.actOf(b).Text)
 		case ToolResult:
-			failed = failed || b.Status == Failed
-			results = append(results, Outcome(OneLine(c.ToolName(b)), b.Status.String(), c.failureText(b)))
+			act, y := Act{Text: OneLine(c.ToolName(b))}, ReadYield(c.bodyOf(b))
+			if b.Pair >= 0 {
+				act = c.actOf(c.Block(int(b.Pair)))
+			}
+			y.Failed = y.Failed || b.Status == Failed
+			results.Add(act.Text, act.Outcome(y), y.Failed)
 		}
 	}
 	switch {
 	case len(calls) > 0:
-		return Calls(c.messageWords(m, maxPart), List(calls, itself)), false
-	case len(results) > 0:
-		return List(results, itself), failed
+		return Calls(c.messageWords(m, maxPart), List(calls, strings.Clone)), false
+	case len(results.lines) > 0:
+		return results.Title(), len(results.failed) > 0
 	}
 	return c.messageWords(m, MaxTitle), false
 }
 
-func itself(text string) string { return text }
+// actOf describes a call.
+func (c *Conversation) actOf(call *Block) Act { return NewAct(c.ToolName(call), c.bodyOf(call)) }
+
+// bodyOf returns the body of a block as it stands in the text, nil without one.
+func (c *Conversation) bodyOf(b *Block) []byte {
+	if b.Body < 0 {
+		return nil
+	}
+	return c.tape.Raw(b.Body)
+}
 
 // messageWords returns the beginning of the text of message m, without tool calls and results, on one line of up
 // to limit bytes.
@@ -353,29 +367,13 @@ func (c *Conversation) typedText(m int) (words string, by Typed, around bool) {
 	return Cut(OneLine(Cut(words, 4*MaxTitle)), MaxTitle), by, first >= 0 && len(words) != first
 }
 
-// failureText returns the beginning of the first text of a tool that failed, "" if it did not fail.
-func (c *Conversation) failureText(b *Block) string {
-	if b.Status != Failed {
-		return ""
-	}
-	for part := range c.Parts(b) {
-		if part.Kind != Text {
-			continue
-		}
-		if said := OneLine(string(c.appendBrief(nil, &part, maxPart, ""))); said != "" {
-			return said
-		}
-	}
-	return ""
-}
-
 // Calls returns the title of a message of the model that calls tools: what it says,
-// cut, and the names of the tools.
-func Calls(words, names string) string {
+// cut, and the calls.
+func Calls(words, acts string) string {
 	if words == "" {
-		return "calls " + names
+		return acts
 	}
-	return Cut(words, maxPart) + " (calls " + names + ")"
+	return Cut(words, maxPart) + " (" + acts + ")"
 }
 
 // Outcome returns how a title names a tool that ran: "add ok", or "add: no numbers"
@@ -388,6 +386,29 @@ func Outcome(tool, status, failure string) string {
 		return tool + " " + status
 	}
 	return tool
+}
+
+// Acts gathers what the calls of one row ask for, and what came of them. The zero value has none.
+type Acts struct{ lines, failed []string }
+
+// Add adds a call and its outcome, which may be "".
+func (a *Acts) Add(act, outcome string, failed bool) {
+	line := act
+	if outcome != "" {
+		line += "  " + outcome
+	}
+	if a.lines = append(a.lines, line); failed {
+		a.failed = append(a.failed, line)
+	}
+}
+
+// Title returns the title of the row: the calls that failed come first.
+func (a *Acts) Title() string {
+	if len(a.failed) == 0 || len(a.lines) == 1 {
+		return List(a.lines, strings.Clone)
+	}
+	rest := slices.DeleteFunc(slices.Clone(a.lines), func(line string) bool { return slices.Contains(a.failed, line) })
+	return List(slices.Concat(a.failed, rest), strings.Clone)
 }
 
 // FailedTurn returns the title of a turn that failed: what the user asked, and why it

@@ -23,12 +23,12 @@ func TestWritten(t *testing.T) {
 	}{
 		"nothing":            {nil, "", "", false, "[]"},
 		"no messages":        {[]string{`null`, `7`, `"text"`, `[]`, `[1,2]`, `{"a":1}`, `[{"a":1}]`, `{`, ``, `{"usage_metadata":{"input_tokens":3,"total_tokens":3}}`}, "", "", false, "[]"},
-		"damaged counts":     {[]string{strings.Replace(ai, `"output_tokens":2`, `"output_tokens":"2"`, 1)}, "calls weather", "", false, "[]"},
+		"damaged counts":     {[]string{strings.Replace(ai, `"output_tokens":2`, `"output_tokens":"2"`, 1)}, "weather", "", false, "[]"},
 		"one":                {[]string{human}, "Rain?", "Rain?", false, "[]"},
-		"a list":             {[]string{"[" + human + "," + ai + "]"}, "Rain?, calls weather", "Rain?", false, "[{input 3} {output 2} {total 5} {cacheRead 1}]"},
-		"two values":         {[]string{ai, `{"a":1}`, js}, "calls weather, Yes.", "", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
-		"the user later":     {[]string{ai, human, js}, "calls weather, Rain?, Yes.", "Rain?", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
-		"a tool that failed": {[]string{tool}, "weather: no gauge", "", true, "[]"},
+		"a list":             {[]string{"[" + human + "," + ai + "]"}, "Rain?, weather", "Rain?", false, "[{input 3} {output 2} {total 5} {cacheRead 1}]"},
+		"two values":         {[]string{ai, `{"a":1}`, js}, "weather, Yes.", "", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
+		"the user later":     {[]string{ai, human, js}, "weather, Rain?, Yes.", "Rain?", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
+		"a tool that failed": {[]string{tool}, "weather  no gauge", "", true, "[]"},
 		"another shape":      {[]string{plain}, "Hello", "Hello", false, "[]"},
 	} {
 		var w Written

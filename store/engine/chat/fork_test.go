@@ -20,7 +20,7 @@ func said(words ...string) *Session {
 			if word[k] == '+' {
 				e.Said.Calls = append(e.Said.Calls, call)
 			} else {
-				e.Said.Results = append(e.Said.Results, Result{Call: call})
+				e.Said.Results = append(e.Said.Results, Result{ID: call.ID})
 			}
 		}
 		s.Entries = append(s.Entries, e)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
@@ -45,6 +46,9 @@ type Block struct {
 	Inferred string
 }
 
+// exitWords stand before the exit code in [Block].Inferred.
+const exitWords = "exit code "
+
 // NoteExit notes of a result that its text gives an exit code which is not zero. told finds the code
 // where the agent writes it: at the beginning of the text, or at its end.
 func (b *Block) NoteExit(told *regexp.Regexp) {
@@ -54,7 +58,7 @@ func (b *Block) NoteExit(told *regexp.Regexp) {
 		text = slices.Concat(text[:most], text[len(text)-most:])
 	}
 	if m := told.FindSubmatch(text); !b.Failed && m != nil && string(m[1]) != "0" {
-		b.Failed, b.Inferred = true, "exit code "+string(m[1])
+		b.Failed, b.Inferred = true, exitWords+string(m[1])
 	}
 }
 
@@ -185,9 +189,8 @@ func writeResult(to *joined, body []byte) {
 }
 
 const (
-	// mostTitle bounds a title in bytes, mostPart the words in a title that also lists tools, and mostName
-	// the name of a tool.
-	mostTitle, mostPart, mostName = conversation.MaxTitle, 60, 80
+	// mostTitle bounds a title in bytes, and mostName the name of a tool.
+	mostTitle, mostName = conversation.MaxTitle, 80
 )
 
 // Said is the small part of a message that a timeline shows. The texts are untrusted.
@@ -202,15 +205,16 @@ type Said struct {
 	Results []Result
 }
 
-// Call is a tool call.
-type Call struct{ ID, Name string }
+// Call is a tool call, and Act describes it.
+type Call struct {
+	ID, Name string
+	Act      conversation.Act
+}
 
-// Result is the result of a tool call: Name is "" where the message does not name the tool,
-// and Why is how one that failed begins.
+// Result is the result of the call ID: Name is "" where the message does not name the tool.
 type Result struct {
-	Call
-	Failed bool
-	Why    string
+	ID, Name string
+	conversation.Yield
 	// Inferred says that the text of the result alone tells that the tool failed.
 	Inferred bool
 }
@@ -223,15 +227,12 @@ func (m *Message) Summarise() Said {
 	}
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
-		call := Call{b.ID, conversation.Cut(conversation.OneLine(b.Name), mostName)}
-		switch b.Kind {
+		switch name := conversation.Cut(conversation.OneLine(b.Name), mostName); b.Kind {
 		case conversation.ToolCall:
-			s.Calls = append(s.Calls, call)
+			s.Calls = append(s.Calls, Call{b.ID, name, conversation.NewAct(name, b.Body)})
 		case conversation.ToolResult:
-			r := Result{Call: call, Failed: b.Failed, Inferred: b.Inferred != ""}
-			if b.Failed {
-				r.Why = cmp.Or(b.Inferred, resultWords(b.Body))
-			}
+			r := Result{ID: b.ID, Name: name, Yield: conversation.ReadYield(b.Body), Inferred: b.Inferred != ""}
+			r.Failed, r.Exit = b.Failed, cmp.Or(strings.TrimPrefix(b.Inferred, exitWords), r.Exit)
 			s.Results = append(s.Results, r)
 		case conversation.Text:
 			if s.Words == "" {
@@ -289,30 +290,38 @@ func (m *Message) blockLabel() string {
 	return "(" + is + ")"
 }
 
-// Title returns one line on the message, as package conversation words it. tools are the
-// names of tools by the ids of their calls. failed says that a tool failed.
-func (s *Said) Title(tools map[string]string) (title string, failed bool) {
-	if len(s.Results) > 0 {
-		return conversation.List(s.Results, func(r Result) string {
-			name := cmp.Or(r.Name, tools[r.ID], "tool")
-			failed = failed || r.Failed
-			switch {
-			case !r.Failed:
-				return name + " ok"
-			case r.Why == "":
-				return name + " failed"
-			}
-			return name + ": " + r.Why
-		}), failed
+// Title returns one line on the message, as package conversation words it. calls are the calls by
+// their ids, and dir is the folder that the session is about. failed says that a tool failed.
+func (s *Said) Title(calls map[string]*Call, dir string) (title string, failed bool) {
+	var acts conversation.Acts
+	told := map[string]bool{}
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if r := slices.IndexFunc(s.Results, func(r Result) bool { return r.ID == c.ID }); r >= 0 {
+			told[c.ID] = true
+			acts.Add(c.Act.Below(dir), c.Act.Outcome(s.Results[r].Yield), s.Results[r].Failed)
+		} else {
+			acts.Add(c.Act.Below(dir), "", false)
+		}
 	}
-	if len(s.Calls) == 0 {
-		return s.Words, false
+	for i := range s.Results {
+		r := &s.Results[i]
+		if failed = failed || r.Failed; told[r.ID] {
+			continue
+		}
+		act := &conversation.Act{Text: cmp.Or(r.Name, "tool")}
+		if call := calls[r.ID]; call != nil {
+			act = &call.Act
+		}
+		acts.Add(act.Below(dir), act.Outcome(r.Yield), r.Failed)
 	}
-	calls := conversation.List(s.Calls, func(c Call) string { return cmp.Or(c.Name, "tool") })
-	if s.Words == "" {
-		return "calls " + calls, false
+	switch {
+	case len(s.Calls) > 0:
+		return conversation.Calls(s.Words, acts.Title()), failed
+	case len(s.Results) > 0:
+		return acts.Title(), failed
 	}
-	return conversation.Cut(s.Words, mostPart) + " (calls " + calls + ")", false
+	return s.Words, false
 }
 
 // Words returns the beginning of a JSON string on one line, at most limit bytes; "" for
@@ -329,20 +338,4 @@ func Words(body []byte, limit int) string {
 		text = jsontape.Unquote(body)
 	}
 	return conversation.Cut(conversation.OneLine(conversation.Cut(text, 4*limit)), limit)
-}
-
-// resultWords returns the first words of a tool's result.
-func resultWords(body []byte) string {
-	if text := Words(body, mostPart); text != "" {
-		return text
-	}
-	for part, err := range jsontape.Members(body) {
-		if err != nil {
-			return ""
-		}
-		if text := Words(jsontape.FindMember(part.Value, `"text"`), mostPart); text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -39,19 +39,19 @@ func TestSaid_Title(t *testing.T) {
 		{"a thought that is hidden", []Block{{Kind: conversation.Reasoning}}, "(reasoning)", false},
 		{"a block that is not known", []Block{{Kind: conversation.Unknown, Body: []byte(`{"x":1}`)}}, "(unknown block)", false},
 		{"a block that the agent names", []Block{{Kind: conversation.Unknown, Body: []byte(`{"type":"image","data":"AA=="}`)}}, "image 1 B", false},
-		{"a call", []Block{call("bash")}, "calls bash", false},
-		{"a call without a name", []Block{call("")}, "calls tool", false},
-		{"words and a call", []Block{textBlock("I look"), call("bash")}, "I look (calls bash)", false},
-		{"a result", []Block{result("bash", `"done"`, false)}, "bash ok", false},
-		{"a result of a call that is not there", []Block{result("gone", `"done"`, false)}, "tool ok", false},
-		{"a failure", []Block{result("bash", `"no such file"`, true)}, "bash: no such file", true},
-		{"a failure in parts", []Block{result("bash", `[{"type":"image"},{"text":"no such file"}]`, true)}, "bash: no such file", true},
-		{"a failure that says nothing", []Block{result("bash", `{"code":1}`, true)}, "bash failed", true},
-		{"one of two failed", []Block{result("bash", `"done"`, false), result("read", `"no"`, true)}, "bash ok, read: no", true},
+		{"a call", []Block{call("bash")}, "bash", false},
+		{"a call without a name", []Block{call("")}, "tool", false},
+		{"words and a call", []Block{textBlock("I look"), call("bash")}, "I look (bash)", false},
+		{"a result", []Block{result("bash", `"done"`, false)}, "bash  done", false},
+		{"a result of a call that is not there", []Block{result("gone", `"done"`, false)}, "tool  done", false},
+		{"a failure", []Block{result("bash", `"no such file"`, true)}, "bash  no such file", true},
+		{"a failure in parts", []Block{result("bash", `[{"type":"image"},{"text":"no such file"}]`, true)}, "bash  no such file", true},
+		{"a failure that says nothing", []Block{result("bash", `{"code":1}`, true)}, "bash  {code: 1}", true},
+		{"one of two failed", []Block{result("bash", `"done"`, false), result("read", `"no"`, true)}, "bash  done, read  no", true},
 	} {
 		m := Message{Role: Assistant, Blocks: c.blocks}
 		said := m.Summarise()
-		title, failed := said.Title(map[string]string{"c-bash": "bash", "c-read": "read"})
+		title, failed := said.Title(map[string]*Call{"c-bash": {Act: conversation.NewAct("bash", nil)}, "c-read": {Act: conversation.NewAct("read", nil)}}, "")
 		if title != c.want || failed != c.failed {
 			t.Errorf("%s: %q, failed %t, want %q, %t", c.name, title, failed, c.want, c.failed)
 		}

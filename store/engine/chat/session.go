@@ -290,6 +290,14 @@ func (m *Meta) With(is Meta) *Meta {
 	return &now
 }
 
+// workDir returns the folder in which the agent worked, "" where it is not known.
+func (m *Meta) workDir() string {
+	if m == nil {
+		return ""
+	}
+	return m.Dir
+}
+
 // Span is where a record is in a file, in bytes.
 type Span struct{ At, Len int64 }
 
@@ -373,12 +381,12 @@ func (s *Session) findParents() {
 // lost from view. It names the tools of results in titles, and marks the entries that the model no longer
 // reads.
 func (s *Session) finishEntries() {
-	ids, tools := IDs{}, map[string]string{}
+	ids, calls := IDs{}, map[string]*Call{}
 	for i := range s.Entries {
 		e := &s.Entries[i]
 		e.ID = ids.Take(e.ID)
-		for _, c := range e.Said.Calls {
-			tools[c.ID] = c.Name
+		for k := range e.Said.Calls {
+			calls[e.Said.Calls[k].ID] = &e.Said.Calls[k]
 		}
 	}
 	s.findParents()
@@ -388,7 +396,7 @@ func (s *Session) finishEntries() {
 		if slices.ContainsFunc(e.Said.Results, func(r Result) bool { return r.Inferred }) {
 			e.Facts.Add("failure", "inferred from the exit code in the text of the result")
 		}
-		title, failed := e.Said.Title(tools)
+		title, failed := e.Said.Title(calls, e.Meta.workDir())
 		if e.Title = cmp.Or(e.Title, title); failed {
 			e.Marks |= model.MarkError
 		}

@@ -136,7 +136,7 @@ func TestAttachments_areRowsWhereNoMessageTakesThem(t *testing.T) {
 			[]string{"a ◂  A", "x ◂ a file x.txt – rewind", "b ◂ x B – rewind", "c ◂ a C *"},
 			[]string{"0 A", "1 C"}},
 		"of results": {[]rec{user("a", "", "A"), part("b", "a", "m1", "", "t1"), result("c", "b", "t1"), file("x", "c"), part("d", "x", "m2", "D", "")},
-			[]string{"a ◂  A", "b ◂ a calls T", "c ◂ b T ok", "d ◂ c D *"}, nil},
+			[]string{"a ◂  A", "b ◂ a T", "c ◂ b T  out t1", "d ◂ c D *"}, nil},
 		"behind a boundary": {[]rec{user("a", "", "A"), boundaryOf("h", "a", "s"), file("x", "h"), user("s", "x", "S")},
 			[]string{"[a ◂  A]", "x ◂ a file x.txt", "s ◂ x S *"}, []string{"0 context file x.txt 9 B: text of x", "1 S"}},
 	} {

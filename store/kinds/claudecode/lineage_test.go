@@ -45,7 +45,7 @@ func TestTree_ofABranchBehindACompaction(t *testing.T) {
 			[]string{"[a ◂  A]", "[b ◂ a B]", "c ◂ b C", "d ◂ c D", "s ◂ d S", "e ◂ s E *"}, []string{"0 S", "1 C", "2 D", "3 E"}},
 		"an answer of two records": {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), part("d", "b", "m1", "", "t1"), result("r", "d", "t1"),
 			func() rec { b := branched("b", "d", "r"); b.more["parentUuid"] = "r"; return b }(), user("s", "h", "S"), part("b", "s", "m1", "B", ""), part("d", "b", "m1", "", "t1"), result("r", "d", "t1"), user("e", "r", "E")},
-			[]string{"[a ◂  A]", "b ◂ a B (calls T)", "r ◂ b T ok", "s ◂ r S", "e ◂ s E *"}, nil},
+			[]string{"[a ◂  A]", "b ◂ a B (T)", "r ◂ b T  out t1", "s ◂ r S", "e ◂ s E *"}, nil},
 		"nothing kept": {[]rec{user("a", "", "A"), part("d", "a", "m1", "D", ""), branched(), user("s", "h", "S"), user("e", "s", "E")},
 			[]string{"[a ◂  A]", "[d ◂ a D]", "s ◂ d S", "e ◂ s E *"}, []string{"0 S", "1 E"}},
 		"a branch of a branch": {[]rec{user("a", "", "A"), part("d", "a", "m1", "D", ""), branched("d"), user("s", "h", "S"), part("d", "s", "m1", "D", ""), user("e", "d", "E"),

@@ -34,14 +34,14 @@ func TestTitles_areNoThoughts(t *testing.T) {
 		more []rec
 		want string
 	}{
-		"a call":              {[]rec{call}, "calls T"},
-		"a thought, a call":   {[]rec{thought("t", "b", "m1", "hidden"), call}, "calls T"},
+		"a call":              {[]rec{call}, "T"},
+		"a thought, a call":   {[]rec{thought("t", "b", "m1", "hidden"), call}, "T"},
 		"words":               {[]rec{says}, "Words"},
-		"a call, a word":      {[]rec{call, part("d", "c", "m1", "Words", "")}, "Words (calls T)"},
-		"words, then a call":  {[]rec{says, part("d", "c", "m1", "", "t1")}, "Words (calls T)"},
+		"a call, a word":      {[]rec{call, part("d", "c", "m1", "Words", "")}, "Words (T)"},
+		"words, then a call":  {[]rec{says, part("d", "c", "m1", "", "t1")}, "Words (T)"},
 		"words, a thought":    {[]rec{says, thought("t", "c", "m1", "hidden")}, "Words"},
-		"a call, a thought":   {[]rec{call, thought("t", "c", "m1", "hidden")}, "calls T"},
-		"two calls and one":   {[]rec{call, part("d", "c", "m1", "", "t2"), thought("t", "d", "m1", "hidden")}, "calls T, T"},
+		"a call, a thought":   {[]rec{call, thought("t", "c", "m1", "hidden")}, "T"},
+		"two calls and one":   {[]rec{call, part("d", "c", "m1", "", "t2"), thought("t", "d", "m1", "hidden")}, "T, T"},
 		"two thoughts, words": {[]rec{thought("t", "b", "m1", "hidden"), says}, "Words"},
 	} {
 		dir, _ := written(t, list(append([]rec{user("a", "", "A"), thought("b", "a", "m1", "hidden")}, tt.more...)...)...)
@@ -244,5 +244,5 @@ func TestTree_ofAResultWithoutAnAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the tree", treeOf(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a calls T", "c ◂ b T ok", "d ◂ c D *"})
+	same(t, "the tree", treeOf(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a T", "c ◂ b T  out t1", "d ◂ c D *"})
 }

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"hash/crc32"
@@ -220,7 +221,39 @@ func (r *record) keepUser(v chat.Value) {
 			}
 		}
 	}
-	r.agent = v.Get("toolUseResult", "agentId").Text()
+	done := v.Get("toolUseResult")
+	r.agent = done.Get("agentId").Text()
+	if len(r.said.Results) == 1 {
+		r.said.Results[0].Told = toldOf(done)
+	}
+}
+
+// toldOf says how much came of a call, as Claude Code records it beside the result; "" where it does not.
+func toldOf(done chat.Value) string {
+	added, removed := 0, 0
+	for hunk := range done.Get("structuredPatch").Each() {
+		for line := range hunk.Get("lines").Each() {
+			switch raw := line.Raw(); {
+			case bytes.HasPrefix(raw, []byte(`"+`)):
+				added++
+			case bytes.HasPrefix(raw, []byte(`"-`)):
+				removed++
+			}
+		}
+	}
+	file := done.Get("file")
+	first, lines, all := int(file.Get("startLine").Number()), int(file.Get("numLines").Number()), int(file.Get("totalLines").Number())
+	switch calls := int(done.Get("totalToolUseCount").Number()); {
+	case added+removed > 0:
+		return conversation.Change(added, removed)
+	case first > 0 && lines > 0 && lines < all:
+		return fmt.Sprintf("%d-%d", first, first+lines-1)
+	case first > 0 && lines > 0:
+		return model.Count(lines, "line")
+	case calls > 0:
+		return model.Count(calls, "call")
+	}
+	return ""
 }
 
 // synthetic is the model of an answer that no model gave.

@@ -311,11 +311,11 @@ func TestTree_ofASubAgentOfASubAgent(t *testing.T) {
 		}
 	}
 	s := open(t, dir)
-	same(t, "the session", treeOf(t, s, session), []string{"a ◂  A", "b ◂ a calls T → agent-one", "c ◂ b T ok *"})
-	same(t, "its sub-agent", treeOf(t, s, session+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
+	same(t, "the session", treeOf(t, s, session), []string{"a ◂  A", "b ◂ a T → agent-one", "c ◂ b T  out t1 *"})
+	same(t, "its sub-agent", treeOf(t, s, session+"/agent-one"), []string{"d ◂  one", "e ◂ d T → agent-two", "f ◂ e T  out t2 *"})
 	same(t, "the sub-agent's", treeOf(t, s, session+"/agent-two"), []string{"g ◂  two *"})
 	plan := apply(t, s, "c", "")
-	same(t, "that of the fork", treeOf(t, s, plan.NewSession+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
+	same(t, "that of the fork", treeOf(t, s, plan.NewSession+"/agent-one"), []string{"d ◂  one", "e ◂ d T → agent-two", "f ◂ e T  out t2 *"})
 	same(t, "the fork's second", treeOf(t, s, plan.NewSession+"/agent-two"), []string{"g ◂  two *"})
 }
 

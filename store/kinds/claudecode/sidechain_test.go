@@ -51,22 +51,22 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 		child map[string][]string
 	}{
 		"by the prompt": {[]rec{user("a", "", "A"), task("b", "a", "m1", "t1", "look around"), aside(user("s", "", "look around")), aside(part("u", "s", "m9", "seen", "")), result("c", "b", "t1"), part("d", "c", "m2", "D", "")},
-			[]string{"a ◂  A", "b ◂ a calls Task → agent-s", "c ◂ b Task ok", "d ◂ c D *"},
+			[]string{"a ◂  A", "b ◂ a → task \"look around\" → agent-s", "c ◂ b → task \"look around\"  out t1", "d ◂ c D *"},
 			map[string][]string{"agent-s": {"s ◂  look around", "u ◂ s seen *"}}},
 		"two at once": {[]rec{user("a", "", "A"), task("b", "a", "m1", "t1", "one"), task("e", "b", "m1", "t2", "two"), aside(user("v", "", "two")), aside(user("s", "", "one")), aside(part("w", "v", "m8", "did two", "")), aside(part("u", "s", "m9", "did one", "")), result("c", "b", "t1"), result("f", "e", "t2")},
-			[]string{"a ◂  A", "b ◂ a calls Task, Task → agent-v", "c ◂ b Task ok", "f ◂ c Task ok *"},
+			[]string{"a ◂  A", "b ◂ a → task \"one\", → task \"two\" → agent-v", "c ◂ b → task \"one\"  out t1", "f ◂ c → task \"two\"  out t2 *"},
 			map[string][]string{"agent-s": {"s ◂  one", "u ◂ s did one *"}, "agent-v": {"v ◂  two", "w ◂ v did two *"}}},
 		"by the time": {[]rec{user("a", "", "A"), task("b", "a", "m1", "t1", "look around"), aside(user("s", "", "look around, please")), aside(part("u", "s", "m9", "seen", "")), result("c", "b", "t1")},
-			[]string{"a ◂  A", "b ◂ a calls Task → agent-s", "c ◂ b Task ok *"},
+			[]string{"a ◂  A", "b ◂ a → task \"look around\" → agent-s", "c ◂ b → task \"look around\"  out t1 *"},
 			map[string][]string{"agent-s": {"s ◂  look around, please", "u ◂ s seen *"}}},
 		"with calls of its own, the last line": {[]rec{user("a", "", "A"), task("b", "a", "m1", "t1", "look"), aside(user("s", "", "look")), aside(part("u", "s", "m9", "", "t7")), aside(result("v", "u", "t7"))},
-			[]string{"a ◂  A", "b ◂ a calls Task → agent-s *"},
-			map[string][]string{"agent-s": {"s ◂  look", "u ◂ s calls T", "v ◂ u T ok *"}}},
+			[]string{"a ◂  A", "b ◂ a → task \"look\" → agent-s *"},
+			map[string][]string{"agent-s": {"s ◂  look", "u ◂ s T", "v ◂ u T  out t7 *"}}},
 		"of no call": {[]rec{aside(user("s", "", "Warmup")), aside(part("u", "s", "m9", "hi", "")), user("a", "", "A"), task("b", "a", "m1", "t1", "look"), result("c", "b", "t1")},
-			[]string{"s ◂  Warmup – sidechain", "u ◂ s hi – sidechain", "a ◂  A", "b ◂ a calls Task", "c ◂ b Task ok *"}, nil},
+			[]string{"s ◂  Warmup – sidechain", "u ◂ s hi – sidechain", "a ◂  A", "b ◂ a → task \"look\"", "c ◂ b → task \"look\"  out t1 *"}, nil},
 		"in records of progress": {[]rec{user("a", "", "A"), task("b", "a", "m1", "t1", "look"), tells("p", "b", "a1b2", "t1", user("", "", "look")), tells("q", "p", "a1b2", "t1", part("", "", "m9", "", "t7")), tells("r", "q", "a1b2", "t1", result("", "", "t7")), tells("x", "r", "a1b2", "t1", part("", "", "m10", "seen", "")), result("c", "b", "t1"), part("d", "c", "m2", "D", "")},
-			[]string{"a ◂  A", "b ◂ a calls Task → agent-a1b2", "c ◂ b Task ok", "d ◂ c D *"},
-			map[string][]string{"agent-a1b2": {"p ◂  look", "q ◂ p calls T", "r ◂ q T ok", "x ◂ r seen *"}}},
+			[]string{"a ◂  A", "b ◂ a → task \"look\" → agent-a1b2", "c ◂ b → task \"look\"  out t1", "d ◂ c D *"},
+			map[string][]string{"agent-a1b2": {"p ◂  look", "q ◂ p T", "r ◂ q T  out t7", "x ◂ r seen *"}}},
 	} {
 		dir, file := written(t, list(tc.recs...)...)
 		s := open(t, dir)

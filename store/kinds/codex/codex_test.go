@@ -108,8 +108,8 @@ func TestTree(t *testing.T) {
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1
-#5<4 after model: calls exec_command
-#6<5 tool iteration: exec_command ok
+#5<4 after model: $ ls -1
+#6<5 tool iteration: $ ls -1  a.txt
 #7<6 turn end: done: ls -1
 #8<7 user input: third question
 #9<8 turn end: reply to: third question
@@ -123,8 +123,8 @@ func TestTree(t *testing.T) {
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1
-#5<4 after model: calls exec_command
-#6<5 tool iteration: exec_command ok
+#5<4 after model: $ ls -1
+#6<5 tool iteration: $ ls -1  a.txt
 #7<6 turn end: done: ls -1
 #8<7 user input: in the fork
 #9<8 turn end: reply to: in the fork
@@ -138,8 +138,8 @@ func TestTree(t *testing.T) {
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1
-#5<4 after model: calls shell
-#6<5 tool iteration: shell ok
+#5<4 after model: $ ls -1
+#6<5 tool iteration: $ ls -1  a.txt
 #7<6 turn end: done: ls -1 *`,
 		resumed: `
 #0<-1 context: <permissions instruction
@@ -147,18 +147,18 @@ func TestTree(t *testing.T) {
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1 run: false
-#5<4 after model: calls exec_command
-#6<5 after model: calls exec_command
-#7<6 tool iteration: exec_command ok
-#8<7 tool iteration: exec_command: exit code 
+#5<4 after model: $ ls -1
+#6<5 after model: $ false
+#7<6 tool iteration: $ ls -1  a.txt
+#8<7 tool iteration: $ false  exit 1
 #9<8 turn end: done: ls -1; false
 #10<9 user input: third question | rewind
 #11<10 turn end: reply to: third question | rewind
 #12<9 user input: after rollback
 #13<12 turn end: reply to: after rollback
 #14<13 user input: run: sleep 20
-#15<14 after model: calls exec_command
-#16<15 tool iteration: exec_command ok
+#15<14 after model: $ sleep 20
+#16<15 tool iteration: $ sleep 20  aborted by u
 #17<16 context: <turn_aborted> The user 
 #18<17 user input: after abort
 #19<18 turn end: reply to: after abort
@@ -180,18 +180,18 @@ func TestTree(t *testing.T) {
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1 run: false
-#5<4 after model: calls exec_command
-#6<5 after model: calls exec_command
-#7<6 tool iteration: exec_command ok
-#8<7 tool iteration: exec_command: exit code 
+#5<4 after model: $ ls -1
+#6<5 after model: $ false
+#7<6 tool iteration: $ ls -1  a.txt
+#8<7 tool iteration: $ false  exit 1
 #9<8 turn end: done: ls -1; false
 #10<9 user input: third question | rewind
 #11<10 turn end: reply to: third question | rewind
 #12<9 user input: after rollback
 #13<12 turn end: reply to: after rollback
 #14<13 user input: run: sleep 20
-#15<14 after model: calls exec_command
-#16<15 tool iteration: exec_command ok
+#15<14 after model: $ sleep 20
+#16<15 tool iteration: $ sleep 20  aborted by u
 #17<16 context: <turn_aborted> The user 
 #18<17 user input: after abort
 #19<18 turn end: reply to: after abort *`,

@@ -485,7 +485,7 @@ func TestTurns_ofWhatFailed(t *testing.T) {
 			r.says("assistant", "r1")
 			r.calls("c")
 			r.event(`{"type":"turn_aborted","reason":"interrupted"}`)
-		}, "#0 turn 0 user input: q1\n#1 turn 0 after model: r1\n#2 turn 0 after model: calls shell"},
+		}, "#0 turn 0 user input: q1\n#1 turn 0 after model: r1\n#2 turn 0 after model: shell"},
 	} {
 		var r madeRollout
 		r.header()
@@ -799,7 +799,7 @@ func TestLineage_headerBehind(t *testing.T) {
 	put(t, dir, 1, made, &r)
 	s := opened(t, dir)
 	holdLines(t, "the fork", treeOf(t, s, made)[6:], `
-#6<5 tool iteration: exec_command ok
+#6<5 tool iteration: $ ls -1  a.txt
 #7<6 turn end: done: ls -1
 #8<7 user input: on *`)
 	got := codes(t, s, made)

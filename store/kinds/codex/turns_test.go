@@ -92,8 +92,8 @@ func TestTurns(t *testing.T) {
 #1 turn 0 user input: q1
 #2 turn 0 after model: hm
 #3 turn 0 after model: I will look
-#4 turn 0 after model: calls shell
-#5 turn 0 tool iteration: shell ok
+#4 turn 0 after model: shell
+#5 turn 0 tool iteration: shell  ok
 #6 turn 0 after model: so
 #7 turn 0 turn end: done
 #8 turn 1 user input: q2
@@ -101,8 +101,8 @@ func TestTurns(t *testing.T) {
 #10 turn 1 user input: steer
 #11 turn 1 turn end: y
 #12 turn 2 user input: q3
-#13 turn 2 after model: calls shell
-#14 turn 2 tool iteration: shell ok
+#13 turn 2 after model: shell
+#14 turn 2 tool iteration: shell  ok
 #15 turn 2 context: <turn_aborted> the user
 #16 turn 3 after model: a summary
 #17 turn 3 compaction: 
@@ -155,14 +155,14 @@ func TestTurns_withoutTasks(t *testing.T) {
 #1 turn 0 user input: q1
 #2 turn 0 after model: hm
 #3 turn 0 after model: I will look
-#4 turn 0 after model: calls shell
-#5 turn 0 tool iteration: shell ok
+#4 turn 0 after model: shell
+#5 turn 0 tool iteration: shell  ok
 #6 turn 0 turn end: done
 #7 turn 1 compaction: a summary
 #8 turn 1 context: <environment_context>two
 #9 turn 1 user input: q2
-#10 turn 1 after model: calls shell
-#11 turn 1 tool iteration: shell ok
+#10 turn 1 after model: shell
+#11 turn 1 tool iteration: shell  ok
 #12 turn 2 user input: q3
 #13 turn 2 after model: a comment
 #14 turn 2 context: <subagent_notification> 

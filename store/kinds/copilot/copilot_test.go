@@ -62,8 +62,8 @@ func TestFixture(t *testing.T) {
  0<-1 d611acbd-f818-4d02-9966-b848f3d97057 user input (1): first question
  1<0 bb93700a-a984-4e0d-b467-358cbfa706b5 turn end (3): reply to: -11-22T11:35:09.322+00:00</cur
  2<1 577125e9-16f0-41f2-919e-c0d0a2225535 user input (4): run: ls -1
- 3<2 0d4ecc1f-acde-4430-8b65-ae5519404c77 after model (5): calls bash
- 4<3 dc9cd15c-c22c-419e-a157-683d9ebed469 tool iteration (6): bash ok
+ 3<2 0d4ecc1f-acde-4430-8b65-ae5519404c77 after model (5): $ ls -1
+ 4<3 dc9cd15c-c22c-419e-a157-683d9ebed469 tool iteration (6): $ ls -1  a.txt
 *5<4 b54a5b81-992b-4264-9d6d-e59978603acb turn end (7): done: ls -1
 `
 	if got := "\n" + storetest.Draw(t, s, recorded); got != want {
@@ -134,9 +134,9 @@ func TestSessions(t *testing.T) {
 		{"an answer in parts", lines(start, user,
 			event("a1", "u", typeAssistant, `{"messageId":"p1","content":"two","toolRequests":[],"apiCallId":"x","chunkIndex":0,"chunkCount":2}`),
 			event("a2", "a1", typeAssistant, `{"messageId":"p2","content":"more","toolRequests":[{"toolCallId":"t1","name":"bash","arguments":{}}],"apiCallId":"x","chunkIndex":1,"chunkCount":2}`)), "",
-			" 0<-1 u user input (1): one\n*1<0 a1 after model (2): two (calls bash)\n"},
+			" 0<-1 u user input (1): one\n*1<0 a1 after model (2): two (bash)\n"},
 		{"a tool that failed", lines(start, user, answer, ended, again, call, event("r", "c", typeTool, `{"toolCallId":"t1","success":false,"error":{"message":"no such file"}}`)), "",
-			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n 3<2 c after model (4): calls task\n*4<3 r tool iteration (5): task: no such file\n"},
+			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n 3<2 c after model (4): task\n*4<3 r tool iteration (5): task  no such file\n"},
 		{"a compaction", lines(start, user, answer, ended, event("k", "e", typeCompaction, `{"success":true,"summaryContent":"what was"}`), event("v", "k", typeUser, `{"content":"three"}`)), "",
 			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 k compaction (1): what was\n*3<2 v user input (2): three\n"},
 		{"a compaction that failed", lines(start, user, answer, ended, event("k", "e", typeCompaction, `{"success":false,"error":"busy"}`), event("v", "k", typeUser, `{"content":"three"}`)), "",
@@ -262,8 +262,8 @@ func TestSubAgents(t *testing.T) {
 		event("w", "j2", typeAssistant, `{"messageId":"m5","content":"three","toolRequests":[]}`)))
 	for id, want := range map[string]string{
 		session: " 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n" +
-			" 3<2 c after model (4): calls task, task → helper\n 4<3 r tool iteration (5): task ok\n*5<4 w turn end (6): three\n",
-		session + "/helper":    " 0<-1 i1 user input (1): look\n*1<0 i2 after model (2): calls task → t3\n",
+			" 3<2 c after model (4): task, task → helper\n 4<3 r tool iteration (5): task  found\n*5<4 w turn end (6): three\n",
+		session + "/helper":    " 0<-1 i1 user input (1): look\n*1<0 i2 after model (2): task → t3\n",
 		session + "/other/one": " 0<-1 j1 user input (1): search\n*1<0 j2 turn end (2): none\n",
 		session + "/t3":        "*0<-1 k1 user input (1): dig\n",
 	} {

@@ -132,7 +132,7 @@ func TestTree(t *testing.T) {
 	same(t, "the smaller session", tree(t, s, "f306c145-4c83-492c-b575-739c30bbced4"), []string{
 		`0<-1 I have instructions for you in @CLI.md`,
 		`1<0 I'll open the CLI.md file to read your i`,
-		`2<1 view ok`,
+		`2<1 ◱ /Users/max/codeZ/dbos-transact-golang/`,
 		`3<2 I’ve read your CLI.md. Here’s my underst [head]`,
 	})
 	same(t, "the larger session", tree(t, s, "a20c5ed5-41d4-45f7-88eb-7ba0645f1341"), []string{
@@ -140,15 +140,15 @@ func TestTree(t *testing.T) {
 		`1<0 API Error: POST "https://api.openai.com/ [error]`,
 		`2<1 try again`,
 		`3<2 I will scan the repository to see if CRU`,
-		`4<3 ls ok, glob ok, grep ok, view ok, view o [error]`,
+		`4<3 ◱ /Users/max/codeZ/dbos-transact-golang/ [error]`,
 		`5<4 I will open the GitHub Actions workflow `,
-		`6<5 view ok`,
+		`6<5 ◱ /Users/max/codeZ/dbos-transact-golang/`,
 		`7<6 I will write a concise CRUSH.md capturin`,
-		`8<7 view: File not found: /Users/max/codeZ/d [error]`,
+		`8<7 ◱ /Users/max/codeZ/dbos-transact-golang/ [error]`,
 		`9<8 API Error: POST "https://api.openai.com/ [error]`,
 		`10<9 try again`,
 		`11<10 I will inspect dbos/system_database.go t`,
-		`12<11 view ok`,
+		`12<11 ◱ /Users/max/codeZ/dbos-transact-golang/`,
 		`13<12 I will open dbos/.env to see helpful env [head]`,
 	})
 }
@@ -220,8 +220,8 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 	same(t, "the list", ids, []string{"s: begin", "s/other: search", "s/m2$$call: look", "gone: a session without a row"})
 	same(t, "the session", tree(t, s, "s"), []string{
 		"0<-1 begin [evicted]",
-		"1<0 calls agent, agent → m2$$call [evicted]",
-		"2<1 agent ok [evicted]",
+		"1<0 → task \"look\", agent → m2$$call [evicted]",
+		"2<1 → task \"look\"  seen [evicted]",
 		"3<2 what was said [compaction]",
 		"4<3 go on",
 		"5<4  [damaged]",

@@ -397,7 +397,6 @@ func (t *sessionTree) buildEntries(at chat.Spot, dir string) []chat.Entry {
 			e.Version = fmt.Sprint(n.carries)
 		}
 		if n.carries {
-			e.Title, _ = e.Said.Title(nil)
 			e.Said.Results = m.carried
 		}
 		list[i] = e

@@ -69,8 +69,8 @@ func TestFixtures(t *testing.T) {
  1<0 c45c6c09-ed41-4061-8baf-bb60b14c890a user input (2): first question
  2<1 d6e3d051-0f7d-47d8-b876-04efc6104943 turn end (3): reply to: first question
  3<2 ed9c0e5d-50ec-4b63-9d7d-a19d620a868a user input (4): run: ls -1
- 4<3 edcc4975-f671-48d4-81cf-9b0ab207aa2a after model (5): calls run_shell_command
- 5<4 f2fef368-acc2-4289-817d-a77495c78656 tool iteration (6): run_shell_command ok
+ 4<3 edcc4975-f671-48d4-81cf-9b0ab207aa2a after model (5): $ ls -1
+ 5<4 f2fef368-acc2-4289-817d-a77495c78656 tool iteration (6): $ ls -1  a.txt
  6<5 54b2056e-26da-4709-b05a-3e4a0bf5a8df turn end (7): done: ls -1
  7<6 738efe70-4014-4d5c-a60c-1883f0e40e2d user input (8): third question
 *8<7 afeeeb5e-370e-4f70-b098-a26fd1c6a9da turn end (9): reply to: third question
@@ -80,8 +80,8 @@ func TestFixtures(t *testing.T) {
  1<0 17ccd6f8-ff34-4d9e-ac72-4aca5e1270ef user input (2): first question
  2<1 6d45503e-775c-47c5-aac2-87ffbfbea131 turn end (3): reply to: first question
  3<2 babee4ec-95e4-45ac-8815-5d745a554a6f user input (4): run: ls -1
- 4<3 a9d99105-0986-47cf-88bb-b8c187eabe79 after model (5): calls run_shell_command
- 5<4 2ba897fa-971f-4361-a417-f4212904f4b9 tool iteration (6): run_shell_command ok
+ 4<3 a9d99105-0986-47cf-88bb-b8c187eabe79 after model (5): $ ls -1
+ 5<4 2ba897fa-971f-4361-a417-f4212904f4b9 tool iteration (6): $ ls -1  a.txt
 *6<5 40fa2fcf-0ab3-4bd2-9191-d63816c43d8b turn end (7): done: ls -1
 `,
 		doomed + "'": `
@@ -226,12 +226,12 @@ func TestSessions(t *testing.T) {
 			" 0<-1 x context (1): <session_context>tuesday</session_contex\n 1<0 u1 user input (2): one\n*2<1 g1 turn end (3): two\n"},
 		{"a list without what is not sent", lines(u1, info, g1, set(u1, g1), u2), "", " 0<-1 u1 user input (1): one\n 1<0 i info (2): logged in\n 2<1 g1 turn end (3): two\n*3<2 u2 user input (4): three\n"},
 		{"a call that gets its result", lines(u1, started, call, result("u7"), g3), "",
-			" 0<-1 u1 user input (1): one\n 1<0 g2 after model (2): calls ls\n 2<1 u7 tool iteration (3): ls ok\n*3<2 g3 turn end (4): four\n"},
-		{"a call that carries its result", lines(u1, call, g3), "", " 0<-1 u1 user input (1): one\n 1<0 g2 tool iteration (3): calls ls\n*2<1 g3 turn end (4): four\n"},
+			" 0<-1 u1 user input (1): one\n 1<0 g2 after model (2): ls\n 2<1 u7 tool iteration (3): ls  a.txt\n*3<2 g3 turn end (4): four\n"},
+		{"a call that carries its result", lines(u1, call, g3), "", " 0<-1 u1 user input (1): one\n 1<0 g2 tool iteration (3): ls  a.txt\n*2<1 g3 turn end (4): four\n"},
 		{"a call, resumed", lines(u1, call, result("u7"), g3, set(u1, converted, result("g2_response"), result("u7"), g3)), "note results-twice",
-			" 0<-1 u1 user input (1): one\n 1<0 g2 after model (2): calls ls\n 2<1 u7 tool iteration (3): ls ok\n*3<2 g3 turn end (4): four\n"},
+			" 0<-1 u1 user input (1): one\n 1<0 g2 after model (2): ls\n 2<1 u7 tool iteration (3): ls  a.txt\n*3<2 g3 turn end (4): four\n"},
 		{"a call of before, resumed", lines(u1, call, g3, set(u1, converted, result("g2_response"), g3)), "note results-twice",
-			" 0<-1 u1 user input (1): one\n 1<0 g2 tool iteration (3): calls ls\n*2<1 g3 turn end (4): four\n"},
+			" 0<-1 u1 user input (1): one\n 1<0 g2 tool iteration (3): ls  a.txt\n*2<1 g3 turn end (4): four\n"},
 		{"a command alone", lines(said("u1", "/help")), "note nothing-to-resume", "*0<-1 u1 command (1): /help\n"},
 		{"a damaged line", lines(u1, "{}}", g1), "loses damaged-line", plain},
 		{"a torn line", u1 + "\n" + g1 + "\n" + u2[:20], "odd torn-line", plain},

@@ -258,7 +258,7 @@ func (b *build) readParts(m *found, e *chat.Entry) {
 func hideUnfinished(e *chat.Entry, open map[string]bool) {
 	ended := e.Said
 	ended.Results = slices.DeleteFunc(slices.Clone(ended.Results), func(r chat.Result) bool { return open[r.ID] })
-	e.Title, _ = ended.Title(nil)
+	e.Title, _ = ended.Title(nil, "")
 	e.Event = "unfinished"
 	for i := range e.Said.Results {
 		r := &e.Said.Results[i]

@@ -62,16 +62,16 @@ func TestFixtures(t *testing.T) {
  0<-1 b73d6ce1 user input (1): first question
  1<0 a0724994 turn end (2): reply to: first question
  2<1 bdc70fcc user input (3): run: ls -1
- 3<2 b25d274f after model (4): calls bash
- 4<3 60c0edcf tool iteration (5): bash ok
+ 3<2 b25d274f after model (4): $ ls -1
+ 4<3 60c0edcf tool iteration (5): $ ls -1  a.txt
 *5<4 ad5aab86 turn end (6): done: ls -1
 `,
 		branched: `
  0<-1 b73d6ce1 user input (1): first question
  1<0 a0724994 turn end (2): reply to: first question
 -2<1 bdc70fcc user input (3): run: ls -1 (restore to cb69755b at 11:27:00)
--3<2 b25d274f after model (4): calls bash (restore to cb69755b at 11:27:00)
--4<3 60c0edcf tool iteration (5): bash ok (restore to cb69755b at 11:27:00)
+-3<2 b25d274f after model (4): $ ls -1 (restore to cb69755b at 11:27:00)
+-4<3 60c0edcf tool iteration (5): $ ls -1  a.txt (restore to cb69755b at 11:27:00)
 -5<4 ad5aab86 turn end (6): done: ls -1 (restore to cb69755b at 11:27:00)
  6<1 ac8356a3 user input (3): branched by SessionManager
  7<6 cb69755b turn end (4): answer on the branch
@@ -86,8 +86,8 @@ func TestFixtures(t *testing.T) {
  0<-1 b73d6ce1 user input (1): first question
  1<0 a0724994 turn end (2): reply to: first question
  2<1 bdc70fcc user input (3): run: ls -1
- 3<2 b25d274f after model (4): calls bash
- 4<3 60c0edcf tool iteration (5): bash ok
+ 3<2 b25d274f after model (4): $ ls -1
+ 4<3 60c0edcf tool iteration (5): $ ls -1  a.txt
  5<4 ad5aab86 turn end (6): done: ls -1
  6<5 dc3ca54c user input (7): after new file
  7<6 aaff8634 turn end (8): reply to: after new file
@@ -96,11 +96,11 @@ func TestFixtures(t *testing.T) {
 `,
 		version1: `
  0<-1 line-2 user input (1): alright, read @packages/coding-agent/src
- 1<0 line-3 after model (2): calls read, read
- 2<1 line-4 tool iteration (3): read ok
- 3<2 line-5 tool iteration (4): read ok
+ 1<0 line-3 after model (2): ◱ packages/coding-agent/src/main.ts, ◱ p
+ 2<1 line-4 tool iteration (3): ◱ packages/coding-agent/src/main.ts  154
+ 3<2 line-5 tool iteration (4): ◱ packages/coding-agent/src/tui/tui-rend
  4<3 line-6 after model (5): Let me get the rest of the tui-renderer 
- 5<4 line-7 tool iteration (6): read ok
+ 5<4 line-7 tool iteration (6): ◱ packages/coding-agent/src/tui/tui-rend
  6<5 line-8 turn end (7): Now I have a complete picture. Let me do
  7<6 line-13 user input (8): AgentSession looks like a good idea, can
  8<7 line-14 turn end (9): Good thinking. Let me expand AgentSessio

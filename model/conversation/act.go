@@ -1,0 +1,456 @@
+package conversation
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hindcast/model/jsontape"
+)
+
+// A row tells a call by what it asks for, and its result by what came of that:
+//
+//	$ npx tsc --noEmit             exit 1: TS2339 Property 'x' does not exist
+//	✎ src/editor.ts                +3 −1
+//	◱ src/editor.ts 1-80
+//	→ task "find the bug"          12 calls
+//	grep borderColor in src        3 lines
+//	search_trains {from: "Paris"}  3 results
+//
+// [NewAct] makes the left part, and [Act.Outcome] the right one.
+
+// The signs of acts. Package look spells them in ASCII.
+const (
+	signCommand, signRead, signEdit, signAgent = "$", "◱", "✎", "→"
+)
+
+const (
+	maxAct   = 100      // bytes of what a call asks for
+	maxValue = 40       // bytes of one value in a compact input
+	maxHead  = 4 << 10  // bytes of a text in which its first line is looked for
+	maxEdit  = 64 << 10 // bytes of an edit whose equal lines are left out of the count
+)
+
+// Act tells what a call of a tool does. The zero value says nothing.
+type Act struct {
+	// Text says it on one line, and is untrusted.
+	Text string
+	// Verb is what the tool does.
+	Verb verb
+	// Change is how many lines an edit adds and removes, as its input says.
+	Change string
+	// Ranged says that the text has the lines of a read.
+	Ranged bool
+}
+
+// verb is what a tool does.
+type verb uint8
+
+const (
+	verbOther verb = iota
+	verbCommand
+	verbRead
+	verbEdit
+	verbWrite
+	verbSearch
+	verbFetch
+	verbAgent
+	verbPlan
+)
+
+// tools are the tools of coding agents by their names in lower case, without the signs between words. Sources: the
+// recorded sessions below testdata, and the agents' own tools as of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61,
+// opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10.
+var tools = map[string]verb{
+	"bash": verbCommand, "shell": verbCommand, "localshell": verbCommand, "execcommand": verbCommand, "containerexec": verbCommand,
+	"shellcommand": verbCommand, "runshellcommand": verbCommand, "executebash": verbCommand, "terminal": verbCommand, "powershell": verbCommand,
+	"runcommand": verbCommand, "runinterminal": verbCommand, "executecommand": verbCommand,
+	"read": verbRead, "readfile": verbRead, "view": verbRead, "readmanyfiles": verbRead, "notebookread": verbRead, "viewimage": verbRead,
+	"edit": verbEdit, "multiedit": verbEdit, "notebookedit": verbEdit, "replace": verbEdit, "applypatch": verbEdit, "patch": verbEdit,
+	"strreplaceeditor": verbEdit, "strreplacebasededittool": verbEdit, "fileeditor": verbEdit, "editfile": verbEdit, "searchreplace": verbEdit,
+	"write": verbWrite, "writefile": verbWrite, "create": verbWrite, "createfile": verbWrite,
+	"grep": verbSearch, "glob": verbSearch, "ls": verbSearch, "rg": verbSearch, "find": verbSearch, "searchfilecontent": verbSearch,
+	"grepsearch": verbSearch, "listdirectory": verbSearch, "list": verbSearch, "toolsearch": verbSearch,
+	"webfetch": verbFetch, "fetch": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
+	"task": verbAgent, "agent": verbAgent, "spawnagent": verbAgent,
+	"todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan,
+}
+
+// words are the words for tools that a row names in another way than the agent does.
+var words = map[string]string{
+	"searchfilecontent": "grep", "grepsearch": "grep", "listdirectory": "ls", "list": "ls", "webfetch": "fetch", "websearch": "search",
+	"googlewebsearch": "search", "spawnagent": "task", "agent": "task", "todowrite": "plan", "updateplan": "plan", "writetodos": "plan",
+}
+
+// plainName returns the name of a tool as the tables have it.
+func plainName(tool string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(Cut(tool, maxName)))
+}
+
+// telling are the arguments that say most, the best first. A tool that the tables do not have is told by one of
+// them, and else by all it is given.
+var telling = []string{
+	"command", "cmd", "file_path", "filePath", "absolute_path", "notebook_path", "path", "target_file", "filename", "paths", "pattern", "regex",
+	"query", "url", "description", "prompt", "message", "task", "question", "skill", "dir_path", "name", "script", "code",
+}
+
+// arguments are the members of an input, by their keys.
+type arguments map[string][]byte
+
+// readArguments reads the input of a call, which may be a JSON object in a string.
+func readArguments(input []byte) (a arguments, raw []byte) {
+	if len(input) > 0 && input[0] == '"' {
+		if text := []byte(jsontape.Unquote(input)); len(text) > 0 && text[0] == '{' && jsontape.Valid(text) {
+			input = text
+		}
+	}
+	a = arguments{}
+	if len(input) == 0 || input[0] != '{' {
+		return a, input
+	}
+	for m, err := range jsontape.Members(input) {
+		if err != nil {
+			break
+		}
+		a[string(m.Key[1:len(m.Key)-1])] = m.Value
+	}
+	return a, input
+}
+
+// words returns the first of some arguments that is there, on one line.
+func (a arguments) words(keys ...string) string {
+	for _, key := range keys {
+		if text := lineOf(a[key], maxAct); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// number returns a number, 0 for anything else.
+func (a arguments) number(key string) int {
+	n, _ := strconv.Atoi(string(a[key]))
+	return n
+}
+
+// lineOf returns the beginning of a value on one line: of a string, or of the strings of a list.
+func lineOf(value []byte, limit int) string {
+	switch {
+	case len(value) == 0:
+		return ""
+	case value[0] == '"':
+		return Cut(OneLine(headOf(value, 4*limit)), limit)
+	case value[0] != '[':
+		return ""
+	}
+	var list []string
+	for m, err := range jsontape.Members(value) {
+		if err != nil || len(list) > limit {
+			break
+		}
+		if len(m.Value) > 0 && m.Value[0] == '"' {
+			list = append(list, OneLine(headOf(m.Value, 4*limit)))
+		}
+	}
+	if len(list) == 3 && list[1] == "-lc" || len(list) == 3 && list[1] == "-c" {
+		list = list[2:] // a shell runs it
+	}
+	return Cut(strings.Join(list, " "), limit)
+}
+
+// headOf decodes the beginning of a JSON string, about limit bytes of it.
+func headOf(quoted []byte, limit int) string {
+	if len(quoted) > limit {
+		quoted = append(bytes.Clone(quoted[:limit]), '"')
+	}
+	return strings.ToValidUTF8(jsontape.Unquote(quoted), "")
+}
+
+// NewAct describes the call of a tool by its name and its input, which is JSON.
+func NewAct(tool string, input []byte) Act {
+	name := plainName(tool)
+	is := Act{Verb: tools[name]}
+	a, raw := readArguments(input)
+	path := a.words("file_path", "filePath", "absolute_path", "notebook_path", "target_file", "path", "paths", "filename", "dir_path")
+	word := cmp.Or(words[name], name)
+	switch is.Verb {
+	case verbCommand:
+		if is.noteScript(a); is.Text == "" {
+			is.Text = sign(signCommand, a.words("command", "cmd", "script", "input"))
+		}
+	case verbRead:
+		is.noteRead(path, a.lines(name))
+	case verbEdit, verbWrite:
+		is.noteEdit(a, path, raw)
+	case verbSearch:
+		what := a.words("pattern", "query", "regex")
+		if path = cmp.Or(path, a.words("include")); what != "" && path != "" {
+			what += " in "
+		}
+		is.Text = sign(word, what+path)
+	case verbFetch:
+		is.Text = sign(word, a.words("url", "query", "prompt"))
+	case verbAgent:
+		if what := a.words("description", "task", "message", "prompt"); what != "" {
+			is.Text = signAgent + " " + cmp.Or(a.words("subagent_type", "agent_type"), "task") + " " + strconv.Quote(what)
+		}
+	case verbPlan:
+		is.Text = sign(word, a.plan())
+	}
+	if is.Text == "" {
+		is.Verb, is.Text = verbOther, otherAct(OneLine(Cut(tool, maxName)), a, raw)
+	}
+	is.Text = Cut(is.Text, maxAct+maxValue)
+	return is
+}
+
+// sign puts a sign before what a call asks for; "" before nothing.
+func sign(sign, what string) string {
+	if what == "" {
+		return ""
+	}
+	return sign + " " + what
+}
+
+// otherAct describes a call by the argument that says most, or by the whole input in a compact form.
+func otherAct(tool string, a arguments, raw []byte) string {
+	tool = cmp.Or(tool, "tool")
+	if what := a.words(telling...); what != "" {
+		return tool + " " + what
+	}
+	var list []string
+	size := 0
+	for m, err := range jsontape.Members(raw) {
+		if err != nil || size > maxAct {
+			break
+		}
+		text := compactValue(m.Value)
+		if m.Key != nil {
+			text = OneLine(headOf(m.Key, maxValue)) + ": " + text
+		}
+		list, size = append(list, text), size+len(text)
+	}
+	switch {
+	case len(list) > 0 && raw[0] == '{':
+		return tool + " {" + Cut(strings.Join(list, ", "), maxAct) + "}"
+	case len(list) > 0:
+		return tool + " [" + Cut(strings.Join(list, ", "), maxAct) + "]"
+	case len(raw) > 0 && raw[0] == '"':
+		return strings.TrimSpace(tool + " " + lineOf(raw, maxAct))
+	}
+	return tool
+}
+
+// compactValue returns the beginning of a value as it stands in a row.
+func compactValue(value []byte) string {
+	if len(value) > 0 && value[0] == '"' {
+		return `"` + Cut(OneLine(headOf(value, 4*maxValue)), maxValue) + `"`
+	}
+	return Cut(OneLine(string(value[:min(len(value), 2*maxValue)])), maxValue)
+}
+
+// noteRead describes a call that reads some lines of a file.
+func (is *Act) noteRead(path, lines string) {
+	is.Verb, is.Ranged = verbRead, lines != ""
+	is.Text = strings.TrimSpace(sign(signRead, path) + " " + lines)
+}
+
+// fromZero are the tools that count the lines of an offset from 0.
+var fromZero = []string{"readfile", "view"}
+
+// lines returns the lines that a read asks for: "1-80", "from 40", or "" of all.
+func (a arguments) lines(tool string) string {
+	first, most := a.number("offset"), a.number("limit")
+	if slices.Contains(fromZero, tool) && (first > 0 || most > 0) {
+		first++
+	}
+	last := 0
+	if first = max(first, min(most, 1)); most > 0 {
+		last = first + most - 1
+	}
+	if n := a.number("start_line"); n > 0 {
+		first, last = n, a.number("end_line")
+	}
+	var both [2]int
+	if n, _ := fmt.Sscanf(string(a["view_range"]), "[%d,%d]", &both[0], &both[1]); n == 2 {
+		first, last = both[0], both[1]
+	}
+	switch {
+	case last > 0:
+		return fmt.Sprintf("%d-%d", first, last)
+	case first > 1:
+		return fmt.Sprintf("from %d", first)
+	}
+	return ""
+}
+
+// plan describes a plan by how much of it is done, and by what is done now.
+func (a arguments) plan() string {
+	done, all, now := 0, 0, ""
+	for _, key := range []string{"todos", "plan"} {
+		list := a[key]
+		if len(list) == 0 || list[0] != '[' {
+			continue
+		}
+		for m, err := range jsontape.Members(list) {
+			if err != nil {
+				break
+			}
+			all++
+			step, _ := readArguments(m.Value)
+			switch what := step.words("content", "step", "description", "title"); step.words("status") {
+			case "completed", "done":
+				done++
+			case "in_progress":
+				now = cmp.Or(now, what)
+			}
+		}
+	}
+	switch {
+	case all == 0:
+		return ""
+	case now == "":
+		return fmt.Sprintf("%d of %d done", done, all)
+	}
+	return fmt.Sprintf("%d of %d: %s", done+1, all, now)
+}
+
+// patchBegin begins a patch in the form of Codex.
+const patchBegin = "*** Begin Patch"
+
+// noteScript describes a command that applies a patch.
+func (is *Act) noteScript(a arguments) {
+	for _, key := range []string{"command", "cmd"} {
+		if value := a[key]; len(value) < maxEdit && bytes.Contains(value, []byte(patchBegin)) {
+			is.notePatch(value)
+		}
+	}
+}
+
+// noteEdit describes a call that changes files.
+func (is *Act) noteEdit(a arguments, path string, raw []byte) {
+	for _, patch := range [][]byte{a["input"], a["patch"], a["patchText"], raw} {
+		if len(patch) > 0 && patch[0] == '"' && bytes.Contains(patch[:min(len(patch), maxHead)], []byte(patchBegin)) {
+			is.notePatch(patch)
+			return
+		}
+	}
+	switch a.words("command") {
+	case "view":
+		is.noteRead(path, a.lines(""))
+		return
+	case "create":
+		is.Verb = verbWrite
+	}
+	is.Text = sign(signEdit, path)
+	added, removed := a.countEdit()
+	if list := a["edits"]; len(list) > 0 && list[0] == '[' {
+		for m, err := range jsontape.Members(list) {
+			if err != nil {
+				break
+			}
+			one, _ := readArguments(m.Value)
+			more, less := one.countEdit()
+			added, removed = added+more, removed+less
+		}
+	}
+	is.Change = Change(added, removed)
+}
+
+// countEdit counts the lines that a text in place of another one adds and removes.
+func (a arguments) countEdit() (added, removed int) {
+	var before, after []byte
+	for _, key := range []string{"old_string", "oldString", "old_str", "oldText"} {
+		before = append(before, a[key]...)
+	}
+	for _, key := range []string{"new_string", "newString", "new_str", "newText", "content", "file_text", "new_source"} {
+		after = append(after, a[key]...)
+	}
+	if len(before)+len(after) > maxEdit {
+		return countLines(after), countLines(before)
+	}
+	x, y := linesOf(before), linesOf(after)
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	return len(y), len(x)
+}
+
+// linesOf returns the lines of a JSON string.
+func linesOf(quoted []byte) []string {
+	text := strings.TrimSuffix(jsontape.Unquote(quoted), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// notePatch describes a patch in the form of Codex, in a JSON string or in a list of them.
+func (is *Act) notePatch(patch []byte) {
+	var files []string
+	added, removed := 0, 0
+	text := string(patch)
+	if patch[0] == '"' {
+		text = jsontape.Unquote(patch)
+	} else {
+		text = strings.ReplaceAll(text, `\n`, "\n")
+	}
+	_, text, _ = strings.Cut(text, patchBegin)
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "*** End Patch"):
+			text = ""
+		case strings.HasPrefix(line, "*** "):
+			for _, begin := range patchLines {
+				if path, is := strings.CutPrefix(line, begin); is {
+					files = append(files, OneLine(Cut(path, maxAct)))
+				}
+			}
+		case line[0] == '+':
+			added++
+		case line[0] == '-':
+			removed++
+		}
+		if text == "" {
+			break
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	const most = 3
+	if n := len(files); n > most {
+		files = append(files[:most-1], strconv.Itoa(n-most+1)+" more")
+	}
+	is.Verb, is.Text, is.Change = verbEdit, sign(signEdit, Cut(strings.Join(files, ", "), maxAct)), Change(added, removed)
+}
+
+// Change tells how many lines an edit added and removed: "+3 −1"; "" of none.
+func Change(added, removed int) string {
+	switch {
+	case added == 0 && removed == 0:
+		return ""
+	case removed == 0:
+		return fmt.Sprintf("+%d", added)
+	case added == 0:
+		return fmt.Sprintf("−%d", removed)
+	}
+	return fmt.Sprintf("+%d −%d", added, removed)
+}
+
+// Below returns what the act says, with paths below a folder without that.
+func (is *Act) Below(dir string) string {
+	switch {
+	case len(dir) < 2 || is.Verb == verbOther || is.Verb == verbAgent:
+		return is.Text
+	case is.Verb == verbCommand:
+		return strings.Replace(is.Text, signCommand+" cd "+dir+" && ", signCommand+" ", 1)
+	}
+	return strings.ReplaceAll(is.Text, strings.TrimSuffix(dir, "/")+"/", "")
+}
