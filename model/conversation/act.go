@@ -11,7 +11,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// A row tells a call by what it asks for, and its result by what came of that:
+// A row tells a call by its main argument, and a result by its outcome:
 //
 //	$ npx tsc --noEmit             exit 1: TS2339 Property 'x' does not exist
 //	✎ src/editor.ts                +3 −1
@@ -34,11 +34,11 @@ const (
 	maxEdit  = 64 << 10 // bytes of an edit whose equal lines are left out of the count
 )
 
-// Act tells what a call of a tool does. The zero value says nothing.
+// Act describes the call of a tool. The zero value says nothing.
 type Act struct {
 	// Text says it on one line, and is untrusted.
 	Text string
-	// Verb is what the tool does.
+	// Verb is the work of the tool.
 	Verb verb
 	// Change is how many lines an edit adds and removes, as its input says.
 	Change string
@@ -46,7 +46,7 @@ type Act struct {
 	Ranged bool
 }
 
-// verb is what a tool does.
+// verb is the work of a tool.
 type verb uint8
 
 const (
@@ -207,7 +207,7 @@ func NewAct(tool string, input []byte) Act {
 	return is
 }
 
-// sign puts a sign before what a call asks for; "" before nothing.
+// sign puts a sign before the argument of a call; it returns "" without an argument.
 func sign(sign, what string) string {
 	if what == "" {
 		return ""
@@ -287,7 +287,7 @@ func (a arguments) lines(tool string) string {
 	return ""
 }
 
-// plan describes a plan by how much of it is done, and by what is done now.
+// plan describes a plan by how much of it is done, and by the step in progress.
 func (a arguments) plan() string {
 	done, all, now := 0, 0, ""
 	for _, key := range []string{"todos", "plan"} {
@@ -431,7 +431,7 @@ func (is *Act) notePatch(patch []byte) {
 	is.Verb, is.Text, is.Change = verbEdit, sign(signEdit, Cut(strings.Join(files, ", "), maxAct)), Change(added, removed)
 }
 
-// Change tells how many lines an edit added and removed: "+3 −1"; "" of none.
+// Change tells how many lines an edit added and removed: "+3 −1"; "" without any.
 func Change(added, removed int) string {
 	switch {
 	case added == 0 && removed == 0:
@@ -444,8 +444,8 @@ func Change(added, removed int) string {
 	return fmt.Sprintf("+%d −%d", added, removed)
 }
 
-// Below returns what the act says, with paths below a folder without that.
-func (is *Act) Below(dir string) string {
+// TextIn returns the text of the act, with paths below a folder without that.
+func (is *Act) TextIn(dir string) string {
 	switch {
 	case len(dir) < 2 || is.Verb == verbOther || is.Verb == verbAgent:
 		return is.Text

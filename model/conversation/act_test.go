@@ -7,7 +7,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// A call is told by what it asks for, in the names that each agent gives its tools and their arguments.
+// A call is told by its main argument, in the names that each agent gives its tools and their arguments.
 func TestNewAct(t *testing.T) {
 	patch := string(jsontape.AppendQuoted(nil, "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+TWO\n*** Add File: b.txt\n+hey\n*** End Patch\n"))
 	for _, c := range []struct{ tool, input, want, change string }{
@@ -60,7 +60,7 @@ func TestNewAct(t *testing.T) {
 }
 
 // Paths below the folder of the session are told without it, wherever they stand.
-func TestAct_Below(t *testing.T) {
+func TestAct_TextIn(t *testing.T) {
 	for _, c := range []struct{ tool, input, want string }{
 		{"Read", `{"file_path":"/w/p/src/a.ts"}`, "◱ src/a.ts"},
 		{"Read", `{"file_path":"/w/pq/a.ts"}`, "◱ /w/pq/a.ts"},
@@ -69,13 +69,13 @@ func TestAct_Below(t *testing.T) {
 		{"ask", `{"question":"what is in /w/p/src"}`, "ask what is in /w/p/src"},
 	} {
 		act := NewAct(c.tool, []byte(c.input))
-		if got := act.Below("/w/p"); got != c.want {
+		if got := act.TextIn("/w/p"); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.tool, c.input, got, c.want)
 		}
 	}
 }
 
-// What came of a call is told by the line that says something, or by how much it is.
+// The outcome of a call is told by the line that says something, or by how much it is.
 func TestAct_Outcome(t *testing.T) {
 	command, read, other := NewAct("bash", []byte(`{"command":"x"}`)), NewAct("read", []byte(`{"path":"x"}`)), NewAct("trains", nil)
 	edit, search := NewAct("edit", []byte(`{"path":"x","oldText":"a","newText":"b"}`)), NewAct("grep", []byte(`{"pattern":"x"}`))
@@ -156,7 +156,7 @@ func FuzzAct(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool string, input, body []byte) {
 		act, y := NewAct(tool, input), ReadYield(body)
 		y.Failed = len(body)%2 == 0
-		for _, line := range []string{act.Text, act.Below("/w"), act.Outcome(y)} {
+		for _, line := range []string{act.Text, act.TextIn("/w"), act.Outcome(y)} {
 			if strings.ContainsAny(line, "\n\r") || len(line) > 3*MaxTitle {
 				t.Errorf("%q", line)
 			}

@@ -388,7 +388,7 @@ func Outcome(tool, status, failure string) string {
 	return tool
 }
 
-// Acts gathers what the calls of one row ask for, and what came of them. The zero value has none.
+// Acts gathers the calls of one row and their outcomes. The zero value is empty.
 type Acts struct{ lines, failed []string }
 
 // Add adds a call and its outcome, which may be "".

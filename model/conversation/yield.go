@@ -12,7 +12,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Yield tells what a tool gave, as far as a row says it. [ReadYield] makes one.
+// Yield describes the result of a tool, as far as a row says it. [ReadYield] makes one.
 type Yield struct {
 	// First is the first line that says something, untrusted; "" without any.
 	First string
@@ -26,7 +26,7 @@ type Yield struct {
 	Told string
 }
 
-// ReadYield reads what a tool gave: a JSON string, a list of blocks, or any other value.
+// ReadYield reads the result of a tool: a JSON string, a list of blocks, or any other value.
 func ReadYield(body []byte) Yield {
 	y := Yield{Items: -1}
 	y.addValue(body, 0)
@@ -136,7 +136,7 @@ func (y *Yield) addText(quoted []byte, depth int) {
 	y.Lines += max(countLines(quoted)-wrapped-behind, 0)
 }
 
-// wrapper fits the lines that agents put around what a tool printed. Sources: the recorded sessions below testdata.
+// wrapper fits the lines that agents put around the output of a tool. Sources: the recorded sessions below testdata.
 var wrapper = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:Chunk ID: |Wall time: |Original token count: |Total output lines: |Output: ?$|Command: |Directory: |Error: \(none\)|Signal: |` +
 		`Process Group PGID: |Background PIDs: |(?:Process )?Exit [Cc]ode:? -?\d|Process exited with code -?\d|</?[A-Za-z_-]+:?(?: [^>]*)?>$|` +
@@ -244,7 +244,7 @@ func countLines(quoted []byte) (n int) {
 	}
 }
 
-// Outcome says what came of a call: "3 lines", "exit 1: TS2339 …", "+3 −1"; "" where a row has nothing to say.
+// Outcome describes the result of a call: "3 lines", "exit 1: TS2339 …", "+3 −1"; "" where a row has nothing to say.
 func (is *Act) Outcome(y Yield) string {
 	first := Cut(y.First, maxAct)
 	switch {

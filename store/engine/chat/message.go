@@ -299,9 +299,9 @@ func (s *Said) Title(calls map[string]*Call, dir string) (title string, failed b
 		c := &s.Calls[i]
 		if r := slices.IndexFunc(s.Results, func(r Result) bool { return r.ID == c.ID }); r >= 0 {
 			told[c.ID] = true
-			acts.Add(c.Act.Below(dir), c.Act.Outcome(s.Results[r].Yield), s.Results[r].Failed)
+			acts.Add(c.Act.TextIn(dir), c.Act.Outcome(s.Results[r].Yield), s.Results[r].Failed)
 		} else {
-			acts.Add(c.Act.Below(dir), "", false)
+			acts.Add(c.Act.TextIn(dir), "", false)
 		}
 	}
 	for i := range s.Results {
@@ -313,7 +313,7 @@ func (s *Said) Title(calls map[string]*Call, dir string) (title string, failed b
 		if call := calls[r.ID]; call != nil {
 			act = &call.Act
 		}
-		acts.Add(act.Below(dir), act.Outcome(r.Yield), r.Failed)
+		acts.Add(act.TextIn(dir), act.Outcome(r.Yield), r.Failed)
 	}
 	switch {
 	case len(s.Calls) > 0:
