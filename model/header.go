@@ -86,7 +86,7 @@ const (
 	MarkRepaired
 	// MarkDamaged: the row or file could not be read whole; see the faults.
 	MarkDamaged
-	// MarkInferred: the parent is not recorded but was worked out.
+	// MarkInferred: the parent, or that a tool failed, is not recorded but was worked out.
 	MarkInferred
 	// MarkInterrupted: an interrupt waits for an answer here.
 	MarkInterrupted

@@ -113,6 +113,7 @@ func TestAct_Outcome(t *testing.T) {
 		{"a number", other, `12`, false, "12"},
 		{"a failure without a word", other, `null`, true, "failed"},
 		{"nothing at all", other, ``, false, "ok"},
+		{"the OpenAI Agents SDK's own failure", other, text("An error occurred while running the tool. Please try again. Error: no stock"), true, "no stock"},
 		{"an exit code that is none", command, `{"exit_code":"\n","output":"x"}`, true, "x"},
 	} {
 		y := ReadYield([]byte(c.body))

@@ -30,8 +30,15 @@ type Yield struct {
 func ReadYield(body []byte) Yield {
 	y := Yield{Items: -1}
 	y.addValue(body, 0)
+	if rest, is := strings.CutPrefix(y.First, sdkFailure); is {
+		_, why, _ := strings.Cut(rest, "Error: ")
+		y.Failed, y.First = true, cmp.Or(why, y.First)
+	}
 	return y
 }
+
+// sdkFailure begins the result that the OpenAI Agents SDK gives the model for a tool that failed.
+const sdkFailure = "An error occurred while running the tool"
 
 // addValue adds a value that stands at a depth in others.
 func (y *Yield) addValue(value []byte, depth int) {

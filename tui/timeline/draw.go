@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -182,13 +183,25 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	if n == p.cursor {
 		p.whole = titleFits(h.Title, room)
 	}
-	r.Column(text, h.Title, room)
+	drawTitle(r, text, h.Title, room)
 	p.drawExtras(r, text, clock, n)
 	if c.delta > 0 {
 		r.Fill(text, r.Room()-len(delta)-c.edge)
 		r.PutBytes(clock, delta)
 	}
 	return r.End(text)
+}
+
+// drawTitle draws a title. Where it does not fit, the outcome of a call keeps up to half of the cells.
+func drawTitle(r *cell.Row, st theme.Style, title string, room int) {
+	at := strings.LastIndex(title, "  ")
+	if at <= 0 || titleFits(title, room) {
+		r.Column(st, title, room)
+		return
+	}
+	outcome := min(cell.Width(title[at:]), room/2)
+	r.Column(st, title[:at], room-outcome)
+	r.Column(st, title[at:], outcome)
 }
 
 // titleFits reports whether a title of any length is drawn whole in some cells.

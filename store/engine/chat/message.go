@@ -232,7 +232,7 @@ func (m *Message) Summarise() Said {
 			s.Calls = append(s.Calls, Call{b.ID, name, conversation.NewAct(name, b.Body)})
 		case conversation.ToolResult:
 			r := Result{ID: b.ID, Name: name, Yield: conversation.ReadYield(b.Body), Inferred: b.Inferred != ""}
-			r.Failed, r.Exit = b.Failed, cmp.Or(strings.TrimPrefix(b.Inferred, exitWords), r.Exit)
+			r.Failed, r.Exit = b.Failed || r.Failed, cmp.Or(strings.TrimPrefix(b.Inferred, exitWords), r.Exit)
 			s.Results = append(s.Results, r)
 		case conversation.Text:
 			if s.Words == "" {

@@ -190,6 +190,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		}
 		if own.failed != nil {
 			h.Marks |= model.MarkError
+			h.Title = conversation.List(own.broken, func(why string) string { return conversation.Cut(why, conversation.MaxTitle) })
 		}
 		if h.Event == model.SnapshotEventTurnEnd {
 			ends[h.ID] = len(log.Rows)
@@ -249,6 +250,7 @@ type step struct {
 	done    []question
 	answers []string
 	failed  []string // the errors of tasks
+	broken  []string // the same behind the names of their nodes
 	// said has the messages. sum summarises them once the step has ended.
 	said conversation.Written
 	sum  conversation.Summary
@@ -357,7 +359,11 @@ func (s *step) addWrite(task, path string, index int, channel string, value []by
 	}
 	switch {
 	case index == -1:
-		s.failed = appendNew(s.failed, conversation.OneLine(jsontape.Unquote(value)))
+		why := conversation.OneLine(jsontape.Unquote(value))
+		if s.failed = appendNew(s.failed, why); task != nullTask {
+			why = conversation.OneLine(s.tasks[len(s.tasks)-1].node) + ": " + why
+		}
+		s.broken = appendNew(s.broken, why)
 	case index == -3:
 		list := []json.RawMessage{value}
 		switch {

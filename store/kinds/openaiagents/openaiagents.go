@@ -91,7 +91,9 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		case calls.of[i].encrypted:
 			log.Opaque = "tokens of EncryptedSession"
 		default:
-			said.Add(&h, one.data)
+			if said.Add(&h, one.data); h.Marks.Has(model.MarkError) {
+				h.Marks |= model.MarkInferred // no item says that a tool failed: its text does
+			}
 		}
 		if one.parent >= 0 {
 			h.ParentID = s.items[one.parent].id
