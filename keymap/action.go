@@ -22,6 +22,8 @@ const (
 	Parent
 	PrevBranch
 	NextBranch
+	PrevPrompt
+	NextPrompt
 	NextError
 	GoHead
 	Across
@@ -169,6 +171,8 @@ var actionTable = [actions]struct {
 	Parent:      {"parent", "to parent", travelling, noSnapshot},
 	PrevBranch:  {"previous-branch", "previous branch, tip", travelling, noBranch},
 	NextBranch:  {"next-branch", "next branch, tip", travelling, noBranch},
+	PrevPrompt:  {"previous-prompt", "previous prompt", travelling, noTurn},
+	NextPrompt:  {"next-prompt", "next prompt", travelling, noTurn},
 	NextError:   {"next-error", "next error", travelling, noError},
 	GoHead:      {"head", "follow head", travelling, noSnapshot},
 	Across:      {"across", "sub-agent and back", travelling, noSnapshot},
@@ -288,6 +292,8 @@ type Context struct {
 	Snapshot, Mark bool
 	// Branches says that the timeline has branches.
 	Branches bool
+	// Turns says that the session has turns.
+	Turns bool
 	// Errors says that a snapshot has an error, Head that the head is selected.
 	Errors, Head bool
 	// Search says that there is something to search for again.
@@ -318,6 +324,7 @@ func noSnapshot(c *Context) string { return unless(c.Snapshot, "no snapshot is s
 func noMark(c *Context) string     { return unless(c.Mark, "no snapshot is marked") }
 func noMarked(c *Context) string   { return first(noSnapshot(c), noMark(c)) }
 func noBranch(c *Context) string   { return unless(c.Branches, "the session has no branches") }
+func noTurn(c *Context) string     { return unless(c.Turns, "the session has no turns") }
 func noError(c *Context) string    { return unless(c.Errors, "no snapshot has an error") }
 func noOther(c *Context) string {
 	return first(noSnapshot(c), unless(!c.Head, "the head is selected"))
@@ -439,6 +446,8 @@ var bindings = []struct {
 	{Timeline, Play, []string{" "}},
 	{Timeline, Faster, []string{"+"}},
 	{Timeline, Slower, []string{"-"}},
+	{Timeline, PrevPrompt, []string{"("}},
+	{Timeline, NextPrompt, []string{")"}},
 	{Timeline, Fold, []string{"h", "left"}},
 	{Timeline, Unfold, []string{"l", "right"}},
 	{Timeline, FoldAll, []string{"H"}},

@@ -211,6 +211,7 @@ var together = []struct {
 	{[]Action{StepBack, StepForward}, "a step in time"},
 	{[]Action{Child, Parent}, "to child, parent"},
 	{[]Action{PrevBranch, NextBranch}, "branches"},
+	{[]Action{PrevPrompt, NextPrompt}, "prompts"},
 	{[]Action{Faster, Slower}, "speed of playing"},
 	{[]Action{NextTab, PrevTab}, "next tab"},
 	{[]Action{ShowDiff, ShowState, ShowMessages, ShowResume, ShowInfo}, "the tabs"},

@@ -128,7 +128,7 @@ func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
 }
 
 func TestAction_disabledWithReason(t *testing.T) {
-	able := Context{Snapshot: true, Mark: true, Branches: true, Errors: true, Search: true, Answers: true, Labels: true, Message: true, Tour: true}
+	able := Context{Snapshot: true, Mark: true, Branches: true, Turns: true, Errors: true, Search: true, Answers: true, Labels: true, Message: true, Tour: true}
 	for a := None + 1; a < actions; a++ {
 		if why := a.WhyDisabled(able); why != "" {
 			t.Errorf("%s is disabled: %s", a, why)
@@ -226,7 +226,7 @@ func TestParse_namesLineAndReason(t *testing.T) {
 		{"key twice in a list", "[session]\nrestore = [\"X\", \"X\"]\n", 2, `restore: "X" is there twice`},
 		{"key twice in a scope", "[session]\nfork = \"X\"\nrestore = \"X\"\n", 3, `"X" is bound twice in scope session: to restore and to fork`},
 		{"key of an outer scope", "[timeline]\nfold-all = \"j\"\n", 2, `"j" is bound twice in scope timeline: to fold-all and to move-down`},
-		{"key of an inner scope", "[session]\nrestore = \"(\"\n", 2, `"(" is bound twice in scope diff: to previous-change and to restore`},
+		{"key of an inner scope", "[session]\nrestore = \"(\"\n", 2, `"(" is bound twice in scope timeline: to previous-prompt and to restore`},
 		{"no table", "session = 5\n", 1, "session is a table of actions: [session]"},
 		{"dotted", "[diff]\n\n[picker]\nopen.x = \"o\"\n", 4, "open: a key is a string in quotes"},
 		{"no way out", "[global]\nquit = []\n", 2, "quit is the way out: it must keep a key"},

@@ -14,13 +14,19 @@ import (
 // turn ended in and so directly above its row, until they are asked for. Steps
 // with anything else between them and their snapshot always show.
 //
+// Where the folds know the turns, a fold at the visit that opens one hides the rest of
+// the turn, with the branches that leave it. A branch at its end that begins with a
+// prompt of its own stays in sight.
+//
 // A fold may stand inside another; it is kept, and counts again when the outer
 // one is opened. Finding a row takes time logarithmic in the number of folds,
 // opening and closing one linear time in it. Folds are not safe for concurrent
 // use.
 type Folds struct {
 	t             *Timeline
-	changes, ends int // those of the timeline when the rows below were right
+	turns         *Turns // nil where they are not known
+	rows          int    // those of the timeline when the last turn was right
+	changes, ends int    // those of the timeline when the rows below were right
 	folds         []fold
 	// closed are the steps that are hidden, by row, and open the snapshots whose
 	// steps are not.
@@ -45,20 +51,22 @@ type hiddenRun struct {
 	steps             bool
 }
 
-// NewFolds returns folds over a timeline, none closed but for the steps.
-func NewFolds(t *Timeline) *Folds {
-	f := &Folds{t: t, open: make(map[Node]bool)}
+// NewFolds returns folds over a timeline, none closed but for the steps. Without turns, which may be nil, folds hide branches.
+func NewFolds(t *Timeline, turns *Turns) *Folds {
+	f := &Folds{t: t, turns: turns, open: make(map[Node]bool)}
 	f.refreshRows()
 	return f
 }
 
 // Rebase moves the folds to a timeline that was made anew from the same
 // headers, and maybe more after them. A fold with nothing left to hide opens.
-func (f *Folds) Rebase(t *Timeline) { f.RebaseBy(t, func(n Node) Node { return n }) }
+func (f *Folds) Rebase(t *Timeline, turns *Turns) {
+	f.RebaseBy(t, turns, func(n Node) Node { return n })
+}
 
 // RebaseBy is Rebase for headers that have moved: to gives the new place of a node, or NoNode if the node
 // has gone.
-func (f *Folds) RebaseBy(t *Timeline, to func(Node) Node) {
+func (f *Folds) RebaseBy(t *Timeline, turns *Turns, to func(Node) Node) {
 	kept := f.folds[:0]
 	for _, have := range f.folds {
 		if have.node = to(have.node); have.node != NoNode {
@@ -72,7 +80,7 @@ func (f *Folds) RebaseBy(t *Timeline, to func(Node) Node) {
 			open[n] = true
 		}
 	}
-	f.t, f.open = t, open
+	f.t, f.turns, f.open = t, turns, open
 	f.refreshRows()
 }
 
@@ -80,9 +88,12 @@ func (f *Folds) RebaseBy(t *Timeline, to func(Node) Node) {
 func (f *Folds) foldSpan(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, start: t.RowOf(n) + 1}
+	turn, opens := f.openedTurn(n)
 	switch {
 	case t.IsStep(n):
 		return made, false // it may be hidden itself, by what it would hide
+	case opens && turn.HidesRows():
+		made.end, made.snapshots = turn.end, turn.Steps
 	case !t.OnPath(n):
 		made.end = made.start - 1 + int(t.span[n])
 		made.snapshots = int(t.size[n]) - 1
@@ -98,6 +109,40 @@ func (f *Folds) foldSpan(n Node) (fold, bool) {
 		}
 	}
 	return made, made.end > made.start
+}
+
+// openedTurn returns the turn that n opens, and whether it opens one.
+func (f *Folds) openedTurn(n Node) (Turn, bool) {
+	if f.turns == nil {
+		return Turn{}, false
+	}
+	return f.turns.TurnFrom(n)
+}
+
+// FoldTurns hides the rest of each turn, in place of the folds that there are, but for the turn that a node is in.
+func (f *Folds) FoldTurns(keep Node) {
+	f.folds = f.folds[:0]
+	open, in := f.turns.TurnOf(keep)
+	for i := range f.turns.Len() {
+		if first := f.turns.Turn(i).First; !in || first != open.First {
+			f.addFold(first)
+		}
+	}
+	f.refreshRows()
+}
+
+// addFold adds a fold at n behind the others, if it hides anything.
+func (f *Folds) addFold(n Node) {
+	if made, hides := f.foldSpan(n); hides {
+		f.folds = append(f.folds, made)
+	}
+}
+
+// RevealRow opens the folds that hide a row of the timeline.
+func (f *Folds) RevealRow(row int) {
+	f.settleFolds()
+	f.folds = slices.DeleteFunc(f.folds, func(have fold) bool { return have.start <= row && row < have.end })
+	f.nestFolds()
 }
 
 // Fold hides what hangs on n and reports whether that changed anything.
@@ -176,17 +221,16 @@ func (f *Folds) Steps(n Node) int {
 	return f.closed[at].snapshots
 }
 
-// FoldAll hides all steps, every branch and every tree off the active path, in
-// place of the folds that there are.
+// FoldAll hides all steps, and the rest of each turn. Without turns it hides every branch and every tree off the
+// active path. It takes the place of the folds that there are.
 func (f *Folds) FoldAll() {
 	t := f.t
-	f.folds = f.folds[:0]
 	clear(f.open)
-	hide := func(n Node) {
-		if made, hides := f.foldSpan(n); hides {
-			f.folds = append(f.folds, made)
-		}
+	if f.turns != nil && f.turns.DivideSession() {
+		f.FoldTurns(NoNode)
+		return
 	}
+	f.folds = f.folds[:0]
 	first := NoNode // of the path, which is drawn below the other trees
 	for _, root := range t.roots {
 		if t.OnPath(root) {
@@ -194,13 +238,13 @@ func (f *Folds) FoldAll() {
 			continue
 		}
 		if end := t.EndOf(root); end != NoNode {
-			hide(end)
+			f.addFold(end)
 		}
 	}
 	if first != NoNode {
-		hide(first)
+		f.addFold(first)
 		for n := t.NextBranchPoint(first); n != NoNode; n = t.NextBranchPoint(n) {
-			hide(n)
+			f.addFold(n)
 		}
 	}
 	f.refreshRows()
@@ -303,6 +347,16 @@ func (f *Folds) settleFolds() {
 	if f.changes != f.t.changes || f.ends != len(f.t.ends) {
 		f.refreshRows()
 	}
+	if f.turns == nil || f.rows == f.t.Rows() {
+		return
+	}
+	for i, have := range f.folds { // a turn went on
+		if turn, opens := f.openedTurn(have.node); opens && turn.HidesRows() && have.end == f.rows {
+			f.folds[i].end, f.folds[i].snapshots = turn.end, turn.Steps
+		}
+	}
+	f.rows = f.t.Rows()
+	f.nestFolds()
 }
 
 // refreshRows finds the rows of all folds anew.
@@ -325,6 +379,6 @@ func (f *Folds) refreshRows() {
 		}
 	}
 	slices.SortFunc(f.closed, func(a, b fold) int { return a.start - b.start })
-	f.changes, f.ends = f.t.changes, len(f.t.ends)
+	f.changes, f.ends, f.rows = f.t.changes, len(f.t.ends), f.t.Rows()
 	f.nestFolds()
 }

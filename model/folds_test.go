@@ -41,7 +41,7 @@ h g orphaned     ¦
 `}.read(t)
 	tl := NewTimeline(headers)
 	node := func(id string) Node { return nodeOf(tl, id) }
-	f := NewFolds(tl)
+	f := NewFolds(tl, nil)
 	steps := []struct {
 		do      string
 		changed bool
@@ -92,7 +92,7 @@ c a v6 ^v5 #1    ¦
 d c v7 #2        ¦
 `}.read(t)
 	tl := NewTimeline(headers)
-	f := NewFolds(tl)
+	f := NewFolds(tl, nil)
 	node := func(id string) Node { return nodeOf(tl, id) }
 	steps := []struct {
 		do, id  string
@@ -152,7 +152,7 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 		headers := randomHeaders(rng)
 		cut := rng.IntN(len(headers) + 1)
 		tl := NewTimeline(slices.Clone(headers[:cut]))
-		f := NewFolds(tl)
+		f := NewFolds(tl, nil)
 		folded, open := make(map[Node]bool), make(map[Node]bool)
 		for range 12 {
 			switch rng.IntN(10) {
@@ -162,7 +162,7 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 				cut += len(more)
 			case 1:
 				tl = NewTimeline(slices.Clone(headers[:cut]))
-				f.Rebase(tl)
+				f.Rebase(tl, nil)
 			case 2:
 				f.FoldAll()
 				clear(folded)

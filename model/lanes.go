@@ -380,9 +380,10 @@ type GlyphSet uint8
 
 const (
 	// GlyphsUnicode draws ○ on the active path, ◌ off it and ◉ at the head, and
-	// · for a step, which stands in the lane of its snapshot.
+	// · for a step, which stands in the lane of its snapshot. The first visit of a
+	// turn is ▾, or ▸ where the turn is folded, and off the path ▿ or ▹.
 	GlyphsUnicode GlyphSet = iota
-	// GlyphsASCII draws o, %, @ and - for the same.
+	// GlyphsASCII draws o, %, @, -, v and > for the same.
 	GlyphsASCII
 )
 
@@ -391,22 +392,40 @@ const (
 type glyphs struct {
 	active, orphan, head string
 	step                 string
-	line, blank          string // a lane that runs on, and one that has ended
-	branch, lastBranch   string // in the lane that a branch leaves
-	turn                 string // in the lane in which it starts
-	broken               string
-	hidden               string // stands for the lanes there is no room for
+	// opened and closed are the first visit of a turn, on the active path and off it.
+	opened, closed     [2]string
+	line, blank        string // a lane that runs on, and one that has ended
+	branch, lastBranch string // in the lane that a branch leaves
+	turn               string // in the lane in which it starts
+	broken             string
+	hidden             string // stands for the lanes there is no room for
 }
 
 var glyphSets = [...]glyphs{
-	GlyphsUnicode: {"○", "◌", "◉", "·", "│ ", "  ", "├─", "╰─", "╮", "╳", "… "},
-	GlyphsASCII:   {"o", "%", "@", "-", "| ", "  ", "+-", "`-", `\`, "x", "~ "},
+	GlyphsUnicode: {"○", "◌", "◉", "·", [2]string{"▾", "▿"}, [2]string{"▸", "▹"}, "│ ", "  ", "├─", "╰─", "╮", "╳", "… "},
+	GlyphsASCII:   {"o", "%", "@", "-", [2]string{"v", "v"}, [2]string{">", ">"}, "| ", "  ", "+-", "`-", `\`, "x", "~ "},
 }
+
+// Shape is how the visit of a row is drawn.
+type Shape uint8
+
+const (
+	// Plain draws a visit by its place.
+	Plain Shape = iota
+	// Opened draws the first visit of a turn, and Closed the first visit of a folded turn. The head stays as it is.
+	Opened
+	Closed
+)
 
 // AppendGutter appends the drawing of one row to dst: 2*lanes columns, padded
 // with spaces. Where the row is too deep for that, a mark stands for the outer
 // lanes, and the innermost are drawn.
 func (t *Timeline) AppendGutter(dst []byte, row, lanes int, set GlyphSet) []byte {
+	return t.AppendShape(dst, row, lanes, set, Plain)
+}
+
+// AppendShape is AppendGutter with a shape for the visit of the row.
+func (t *Timeline) AppendShape(dst []byte, row, lanes int, set GlyphSet, shape Shape) []byte {
 	if lanes <= 0 {
 		return dst
 	}
@@ -437,9 +456,17 @@ func (t *Timeline) AppendGutter(dst []byte, row, lanes int, set GlyphSet) []byte
 	last := ""
 	switch kind {
 	case RowNode:
+		off := 0
+		if !t.OnPath(at) {
+			off = 1
+		}
 		switch {
 		case at == t.head:
 			last = g.head
+		case shape == Opened:
+			last = g.opened[off]
+		case shape == Closed:
+			last = g.closed[off]
 		case t.IsStep(at):
 			last = g.step
 		case t.OnPath(at):

@@ -141,7 +141,7 @@ func BenchmarkWindow(b *testing.B) {
 	const window = 50
 	for _, n := range benchSizes {
 		tl := NewTimeline(benchHeaders(n))
-		folds := NewFolds(tl)
+		folds := NewFolds(tl, nil)
 		folds.FoldAll()
 		for node := tl.Head(); node != NoNode && folds.Rows() < tl.Rows()/2; node = tl.Parent(node) {
 			if tl.BranchPoint(node) {

@@ -24,7 +24,7 @@ func TestAsk_historyOfTheValueUnderTheCursor(t *testing.T) {
 	keys(p, "enter", "b")
 	shows(t, p, "History of /cart/total", "○ #0    turn 0   + 0", "~ 0 → 60.5", "◌ #11.1", "▌○ #11.2 turn 6   ~ 205.5 → 210")
 	p.Key("k")
-	shows(t, p, "▌ │ ◌ 11.1")
+	shows(t, p, "▌ │ ▿ 11.1")
 	p.Key("esc")
 	shows(t, p, "[State]", "▌ ◉   13")
 	keys(p, "6", "g", "j", "enter")
@@ -131,7 +131,7 @@ func TestAsk_findsWhereAnExpressionBecomesTrue(t *testing.T) {
 	}
 	p.Key("g")
 	find(".cart.total > 200")
-	shows(t, p, "▌ │ ◌  6.1", "1 of 2 snapshots")
+	shows(t, p, "▌ │ ▿  6.1", "1 of 2 snapshots")
 	p.Key("n")
 	shows(t, p, "▌ ○    7.2", "2 of 2 snapshots")
 	keys(p, "n", "N", "N")

@@ -283,6 +283,7 @@ func (m *Model) keyContext() keymap.Context {
 	c.Snapshot = m.place == inSession && m.timeline.SelectedNode() != model.NoNode || m.listedHead().ID != ""
 	c.Mark = m.timeline.MarkedNode() != model.NoNode
 	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
+	c.Turns = m.timeline.CountTurns() > 0
 	c.Errors = m.timeline.CountFailed() > 0
 	c.Head = c.Snapshot && m.timeline.Following()
 	c.Search = m.query != "" || m.searched == inAnswers

@@ -36,7 +36,7 @@ func TestModel_runesOfOneReadAreAllKeys(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Type("kkJ{{{{j")
-	shows(t, p, "▌ │ ◌  6")
+	shows(t, p, "▌ │ ▿  6")
 	p.Type("g/opera")
 	shows(t, p, "› opera", "find it in the timeline")
 }
@@ -65,7 +65,7 @@ func TestModel_travelsWhereverTheKeysAre(t *testing.T) {
 	p.Press(keymap.Info, keymap.StepBack)
 	shows(t, p, "▌ ○   12", "2a85fa29f") // the tab has followed
 	p.Press(keymap.Info, keymap.PrevBranch, keymap.PrevBranch, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
-	shows(t, p, "▌ │ ◌  6", "off the path")
+	shows(t, p, "▌ │ ▿  6", "off the path")
 	p.Press(keymap.Info, keymap.Parent, keymap.GoHead)
 	shows(t, p, "▌ ◉   13")
 	p.Press(keymap.Info, keymap.Back) // leaves the tab, not the session
@@ -112,9 +112,9 @@ func TestModel_searchesTheTimeline(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.Search)
 	p.Type("BOOK_")
 	p.Press(keymap.Input, keymap.Accept)
-	shows(t, p, `"BOOK_": match 1 of 4`, "▌ ○    3")
+	shows(t, p, `"BOOK_": match 1 of 4`, "▌ ▾    3")
 	p.Press(keymap.Timeline, keymap.SearchNext, keymap.SearchNext)
-	shows(t, p, `match 3 of 4`, "▌ │ ◌  6")
+	shows(t, p, `match 3 of 4`, "▌ │ ▿  6")
 	p.Press(keymap.Timeline, keymap.SearchPrev, keymap.SearchPrev, keymap.SearchPrev)
 	shows(t, p, `match 4 of 4`)
 	p.Press(keymap.Timeline, keymap.Search)

@@ -284,7 +284,7 @@ func TestFork_receiptOfALongName(t *testing.T) {
 			o := options(s)
 			o.Session = session
 			p := start(t, o, size[0], size[1])
-			p.Press(keymap.Timeline, keymap.MoveUp, keymap.MoveUp, keymap.MoveUp, keymap.MoveUp)
+			p.Press(keymap.Timeline, keymap.UnfoldAll, keymap.MoveUp, keymap.MoveUp, keymap.MoveUp, keymap.MoveUp)
 			p.Press(keymap.Timeline, keymap.Fork)
 			shows(t, p, "from #11 as ")
 			agree(t, p)

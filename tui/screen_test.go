@@ -234,7 +234,7 @@ func TestScreen_palettes(t *testing.T) {
 			o.Session, o.Theme = sample.Trip, s
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
-			shows(t, p, "▌ │ ◌ 11", "◉   13", "◌ #11.1 left by a restore", "[Diff]")
+			shows(t, p, "▌ │ ▿ 11", "◉   13", "◌ #11.1 left by a restore", "[Diff]")
 			raw := string(p.Raw())
 			if got, want := colour.MatchString(raw), name != "none" && name != "dumb"; got != want {
 				t.Errorf("colours: %t", got)

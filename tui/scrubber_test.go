@@ -43,7 +43,7 @@ func TestScrubber_pace(t *testing.T) {
 	lacks(t, p, "paused")
 	p.Send(screentest.Key(t, " "))
 	waitFor(t, p, "playing; + - set the pace, any other key stops")
-	plays(beat, "1×", "▌ ○    1")
+	plays(beat, "1×", "▌ ▾    1")
 	p.WaitFor("a beat", func(string) bool { return clock.waiting(beat) > 0 })
 	p.Send(screentest.Key(t, "+"))
 	plays(beat/2, "2×", "▌ ○    2")
@@ -51,14 +51,14 @@ func TestScrubber_pace(t *testing.T) {
 		p.Send(screentest.Key(t, "+"))
 	}
 	waitFor(t, p, "playing 8×")
-	plays(beat/8, "8×", "▌ ○    3")
+	plays(beat/8, "8×", "▌ ▾    3")
 	for range 9 {
 		p.Send(screentest.Key(t, "-"))
 	}
 	waitFor(t, p, "playing 0.25×")
 	plays(4*beat, "0.25×", "▌ ○    4")
 	p.Key(",") // a single frame back, and the session is played no longer
-	shows(t, p, "▌ ○    3")
+	shows(t, p, "▌ ▾    3")
 	lacks(t, p, "playing", "paused")
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Faster) // the Diff tab has a use for the key
 	shows(t, p, "a session is played at 0.5×")
@@ -126,7 +126,7 @@ func TestScrubber_mouse(t *testing.T) {
 		}
 		return len([]rune(before))
 	}
-	mouse(at("✗"), 1, tea.MouseActionPress, "▌ ○    3")
+	mouse(at("✗"), 1, tea.MouseActionPress, "▌ ▾    3")
 	mouse(at("┬"), 1, tea.MouseActionMotion, "▌ ○    5")
 	mouse(at("┴"), 9, tea.MouseActionMotion, "▌ │ ◌  7.1")
 	mouse(2, 0, tea.MouseActionMotion, "▌ ○    0")

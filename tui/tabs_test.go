@@ -230,9 +230,8 @@ func TestTabs_keysOfTheTabInView(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch) // #10, where two values change
-	lacks(t, p, "▌~     currency")
-	p.Key(")")
-	shows(t, p, "┌▌ Timeline", "▌ ○   10", "▌~     currency")
+	p.Key("s")
+	shows(t, p, "┌▌ Timeline", "▌ ○   10", "side by side needs")
 	p.Key("+") // more around the changes
 	lacks(t, p, "a session is played at")
 	p.Press(keymap.Timeline, keymap.Scrubber)

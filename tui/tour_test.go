@@ -25,7 +25,7 @@ func TestTour(t *testing.T) {
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := touring(t, demoStore(t), w, h)
 		p.Golden()
-		shows(t, p, "DEMO", "Here the cart was emptied.", "K J walk", "r put the agent back", "T hides", "▌ │ ◌ 11", "left by a restore to #10")
+		shows(t, p, "DEMO", "Here the cart was emptied.", "K J walk", "r put the agent back", "T hides", "▌ │ ▿ 11", "left by a restore to #10")
 		p.Press(keymap.Timeline, keymap.HideTour)
 		lacks(t, p, "Here the cart was emptied.", "T hides")
 		shows(t, p, "DEMO", "r restore")

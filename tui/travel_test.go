@@ -79,9 +79,9 @@ func TestTravel_comparesWithTheHead(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.PrevBranch, keymap.CompareHead)
 	shows(t, p, "#13 → #12.1 since #10", "▌ │ ◌ 12.1", "▌#12.1 Everything", "#13 the trip is booked", "states: cart: −3 items, total 210 → 0")
 	p.Press(keymap.Tab, keymap.MoveUp)
-	shows(t, p, "▌ │ ◌ 11.1")
+	shows(t, p, "▌ │ ▿ 11.1")
 	p.Press(keymap.Tab, keymap.Unfold)
-	shows(t, p, "▌ ○   11.2")
+	shows(t, p, "▌ ▾   11.2")
 	p.Press(keymap.Tab, keymap.Back)
 	shows(t, p, "[Info]", "▌ │ ◌ 12.1")
 	p.Press(keymap.Timeline, keymap.CompareHead, keymap.CompareHead)
@@ -101,7 +101,7 @@ func TestTravel_errors(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.NextError)
-	shows(t, p, "▌ ○    3", "error 1 of 1")
+	shows(t, p, "▌ ▾    3", "error 1 of 1")
 	o := options(demoStore(t))
 	o.Session = sample.Packing
 	p = start(t, o, 100, 30)
@@ -136,23 +136,23 @@ func TestTravel_plays(t *testing.T) {
 	p.Send(screentest.Key(t, " ")) // from the end it begins anew
 	waitFor(t, p, "▌ ○    0")
 	waitFor(t, p, "any other key stops")
-	beats("▌ ○    1", "▌ ○    2")
+	beats("▌ ▾    1", "▌ ○    2")
 	p.Key(" ")
 	shows(t, p, "▌ ○    2")
 	lacks(t, p, "playing")
 	clock.fire(beat) // no command waits for it
 	p.Send(screentest.Key(t, " "))
-	beats("▌ ○    3")
+	beats("▌ ▾    3")
 	p.Key("j") // a key stops it, and does what it does
 	shows(t, p, "▌ ○    4")
 	clock.fire(beat)
 	p.Idle()
 	shows(t, p, "▌ ○    4")
 	p.Send(screentest.Key(t, " "))
-	beats("▌ ○    5", "▌ ○    6.2") // along the path
+	beats("▌ ○    5", "▌ ▾    6.2") // along the path
 	p.Send(click(10, 3))
 	p.Idle()
-	shows(t, p, "▌ ○    1")
+	shows(t, p, "▌ ▾    1")
 	p.Press(keymap.Timeline, keymap.GoHead, keymap.StepBack)
 	clock.fire(beat)
 	p.Send(screentest.Key(t, " "))

@@ -67,10 +67,10 @@ func TestUsage_turnsAndBranches(t *testing.T) {
 	p := trip(t, 200, 50)
 	p.Press(keymap.Timeline, keymap.Tokens, keymap.ShowInfo, keymap.Top)
 	for _, want := range []string{
-		"▌ ○    0 turn 0 nothing", "▌ ○    1 turn 1 2 calls", "▌ ○    2 turn 1 2 calls", "▌ ○    3 turn 2 3 calls, 1 failed", "▌ ○    4 turn 2 3 calls, 1 failed",
-		"▌ ○    5 turn 2 3 calls, 1 failed", "▌ │ ◌  6.1 branch of #6.1 1 call", "▌ │ ◌  7.1 branch of #6.1 1 call", "▌ ○    6.2 turn 3 3 calls",
-		"▌ ○    7.2 turn 3 3 calls", "▌ ○    8 turn 3 3 calls", "▌ ○    9 turn 4 nothing", "▌ ○   10 turn 5 nothing", "▌ │ ◌ 11.1 branch of #11.1 1 call",
-		"▌ │ ◌ 12.1 branch of #11.1 1 call", "▌ ○   11.2 turn 6 1 call", "▌ ○   12.2 turn 6 1 call", "▌ ◉   13 turn 6 1 call",
+		"▌ ○    0 turn 0 nothing", "▌ ▾    1 turn 1 2 calls", "▌ ○    2 turn 1 2 calls", "▌ ▾    3 turn 2 3 calls, 1 failed", "▌ ○    4 turn 2 3 calls, 1 failed",
+		"▌ ○    5 turn 2 3 calls, 1 failed", "▌ │ ▿  6.1 branch of #6.1 1 call", "▌ │ ◌  7.1 branch of #6.1 1 call", "▌ ▾    6.2 turn 3 3 calls",
+		"▌ ○    7.2 turn 3 3 calls", "▌ ○    8 turn 3 3 calls", "▌ ○    9 turn 4 nothing", "▌ ○   10 turn 5 nothing", "▌ │ ▿ 11.1 branch of #11.1 1 call",
+		"▌ │ ◌ 12.1 branch of #11.1 1 call", "▌ ▾   11.2 turn 6 1 call", "▌ ○   12.2 turn 6 1 call", "▌ ◉   13 turn 6 1 call",
 	} {
 		row, sum, _ := strings.Cut(want, " turn ")
 		sum = "turn " + sum

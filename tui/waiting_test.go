@@ -129,7 +129,7 @@ func TestWaiting_whatIsStaleStepsBack(t *testing.T) {
 			p.Send(screentest.Key(t, "k"))
 			p.Send(screentest.Key(t, "k"))
 			p.WaitFor("the cursor", func(screen string) bool {
-				return strings.Contains(screen, choice.Glyphs.Cursor+" "+choice.Glyphs.Active+"   11.2")
+				return strings.Contains(screen, choice.Glyphs.Cursor+" "+choice.Glyphs.Open+"   11.2")
 			})
 			shows(t, p, "#12.2"+arrow+"#13") // within patience nothing flickers
 			ellipsis := choice.Glyphs.Ellipsis

@@ -14,9 +14,9 @@ import (
 
 // columns holds the width of each column; 0 means that it is left out. The title takes the rest.
 type columns struct {
-	lanes, index, suffix, event, marks, turn, id, clock, delta int
-	edge                                                       int // between the last column and the border
-	extra                                                      []int
+	lanes, index, suffix, event, marks, id, clock, delta int
+	edge                                                 int // between the last column and the border
+	extra                                                []int
 }
 
 // The cells that a title keeps: least before any column comes in that the row can
@@ -29,10 +29,6 @@ const (
 
 // fitColumns shares out the pane's width. The title comes first: lanes, name and event
 // are always there, and every other column has to leave the title its cells.
-//
-// A turn is a label on the first row of the turn, in a column that comes in where
-// there is room, and it always stands in the line at the bottom. A row of its own
-// would double the rows of each session in which a turn is one snapshot.
 func (p *Pane) fitColumns() columns {
 	c := columns{index: p.c.indexWidth, suffix: p.c.suffixWidth, event: min(p.c.eventWidth, events), marks: p.c.signs}
 	if len(p.faulty) > 0 {
@@ -70,9 +66,6 @@ func (p *Pane) fitColumns() columns {
 	longer := max(0, min(p.c.eventWidth-c.event, title-p.c.titleWidth))
 	c.event += longer
 	title -= longer
-	if p.c.turns {
-		take(&c.turn, len("turn ")+p.c.turnWidth, least)
-	}
 	take(&c.id, idWidth, share)
 	if p.c.timed {
 		take(&c.clock, len(time.TimeOnly), share)
@@ -120,7 +113,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	row := p.t.Row(i)
 	if row.Kind != model.RowNode {
 		r.Fill(p.styles.Text, 2)
-		p.drawGutter(r, p.styles.Orphaned, i)
+		p.drawGutter(r, p.styles.Orphaned, i, model.Plain)
 		p.drawNote(r, row.Kind, i)
 		return r.End(p.styles.Text)
 	}
@@ -131,7 +124,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	} else {
 		r.Fill(tokens.Text, 1)
 	}
-	if n == p.marked {
+	if p.marked != model.NoNode && n == p.rowNode(p.marked) {
 		r.Put(tokens.Mark, g.Mark)
 	} else {
 		r.Fill(tokens.Text, 1)
@@ -144,12 +137,14 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		shape, event, id, clock, text = tokens.Orphaned, tokens.Orphaned, tokens.Orphaned, tokens.Orphaned, tokens.Orphaned
 	}
 	h, c := p.t.Header(n), &p.columns
-	p.drawGutter(r, shape, i)
+	turn, opens := p.c.Turns.TurnFrom(n)
+	folded := opens && turn.HidesRows() && p.folds.HasFold(n)
+	p.drawGutter(r, shape, i, p.shapeOf(n))
 	number := text
-	switch {
-	case p.matches.has(n) && n == p.cursor:
+	switch found := p.matches.has(n) || folded && p.holds(turn, p.matches.nodes) > 0; {
+	case found && n == p.cursor:
 		number = tokens.MatchOn
-	case p.matches.has(n):
+	case found:
 		number = tokens.Match
 	}
 	p.drawName(r, text, number, n)
@@ -157,13 +152,6 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	r.Fill(text, 1)
 	r.Column(event, h.EventWord(), c.event)
 	r.Fill(text, 1)
-	if c.turn > 0 {
-		used := 0
-		if p.opensTurn(n, before) {
-			used = r.PutBytes(clock, appendTurn(p.scratch[:0], &h, g.Ellipsis))
-		}
-		r.Fill(text, c.turn+1-used)
-	}
 	if c.id > 0 {
 		r.Column(id, model.ShortID(h.ID, c.id), c.id)
 		r.Fill(text, 1)
@@ -173,20 +161,26 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	}
 	p.drawRemarks(r, tokens, n)
 	p.drawLabels(r, tokens.Badge, n)
-	room := r.Room()
+	room := r.Room() - c.extraWidth()
 	var delta []byte
-	if c.delta > 0 {
+	switch {
+	case opens && turn.HidesRows() && (folded || c.delta > 0):
+		delta = p.appendSums(p.scratch[:0], turn, folded, room-c.edge)
+		room -= len(" ") + cell.Width(string(delta)) + c.edge
+	case c.delta > 0:
 		delta = p.appendDelta(p.scratch[:0], n, before)
 		room -= 1 + deltaWidth + c.edge
 	}
-	room -= c.extraWidth()
+	if opens && p.c.Turns.HasPrompts() && text == tokens.Text {
+		text = tokens.Strong
+	}
 	if n == p.cursor {
 		p.whole = titleFits(h.Title, room)
 	}
 	drawTitle(r, text, h.Title, room)
 	p.drawExtras(r, text, clock, n)
-	if c.delta > 0 {
-		r.Fill(text, r.Room()-len(delta)-c.edge)
+	if len(delta) > 0 {
+		r.Fill(text, r.Room()-cell.Width(string(delta))-c.edge)
 		r.PutBytes(clock, delta)
 	}
 	return r.End(text)
@@ -233,12 +227,6 @@ func nameOf(t *model.Timeline, n model.Node, buf []byte) (index, suffix []byte) 
 	return name, nil
 }
 
-// opensTurn reports whether a row is the first of its turn on its line; before is the
-// row before it.
-func (p *Pane) opensTurn(n, before model.Node) bool {
-	return before == model.NoNode || p.t.Header(before).TurnIndex != p.t.Header(n).TurnIndex
-}
-
 // appendTurn writes the turn of a snapshot, which may be counted only later.
 func appendTurn(dst []byte, h *model.Header, unknown string) []byte {
 	dst = append(dst, "turn "...)
@@ -249,10 +237,10 @@ func appendTurn(dst []byte, h *model.Header, unknown string) []byte {
 }
 
 // drawGutter draws the lanes of a row.
-func (p *Pane) drawGutter(r *cell.Row, st theme.Style, i int) {
+func (p *Pane) drawGutter(r *cell.Row, st theme.Style, i int, shape model.Shape) {
 	lanes := p.columns.lanes
 	r.Append(st, 2*lanes, func(dst []byte) []byte {
-		return p.t.AppendGutter(dst, i, lanes, p.styles.Glyphs.Gutter)
+		return p.t.AppendShape(dst, i, lanes, p.styles.Glyphs.Gutter, shape)
 	})
 }
 
@@ -307,7 +295,7 @@ func (p *Pane) drawRemarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	if steps := p.folds.Steps(n); steps > 0 {
 		p.drawFold(r, tokens, strconv.Itoa(steps))
 	}
-	if hidden := p.folds.CountHidden(n); hidden > 0 {
+	if hidden := p.folds.CountHidden(n); hidden > 0 && p.shapeOf(n) == model.Plain {
 		p.drawFold(r, tokens, strconv.Itoa(hidden)+" hidden")
 	}
 }

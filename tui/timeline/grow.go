@@ -106,10 +106,10 @@ func (c *Content) Same(other *Content) bool {
 	return true
 }
 
-// appendHeaders takes in headers that the content takes.
-func (c *Content) appendHeaders(headers []model.Header) {
+// appendHeaders takes in headers that the content takes. It reports whether the turns are others than before.
+func (c *Content) appendHeaders(headers []model.Header) (anew bool) {
 	if len(headers) == 0 {
-		return
+		return false
 	}
 	t, head, from := c.Timeline, c.Timeline.Head(), model.Node(c.Timeline.Len())
 	for i := range headers {
@@ -125,6 +125,7 @@ func (c *Content) appendHeaders(headers []model.Header) {
 	for n := from; int(n) < t.Len(); n++ {
 		c.noteStop(n)
 	}
+	return c.Turns.AppendVisits(from)
 }
 
 // Append takes in snapshots that were recorded after those that show and that
@@ -133,7 +134,9 @@ func (c *Content) appendHeaders(headers []model.Header) {
 // in the number of the new ones.
 func (p *Pane) Append(headers []model.Header) {
 	following, from := p.Following(), model.Node(p.t.Len())
-	p.c.appendHeaders(slices.Clone(headers))
+	if p.c.appendHeaders(slices.Clone(headers)) {
+		p.folds.Rebase(p.t, p.c.Turns)
+	}
 	p.scrub = nil
 	p.matches.extendFrom(p.t, from)
 	p.columns = p.fitColumns()

@@ -74,9 +74,9 @@ func TestScrubber_draws(t *testing.T) {
 			t.Errorf("at %d in %d cells:\n%s, want\n%s", tc.at, tc.w, got, tc.want)
 		}
 	}
-	p.Do(keymap.FoldAll) // folds change nothing
+	p.Do(keymap.FoldAll) // folds change nothing but the place of the cursor
 	p.Do(keymap.Bottom)
-	if got := scrubbed(t, p, 41); got != "━━━━━━✗━━━━┬━━━━━┴━━━━━━━━━┬━━━━━━┴━━━━━▌" {
+	if got := scrubbed(t, p, 41); got != "━━━━━━✗━━━━┬━━━━━┴━━━━━━━━━┬━━━━━━┴━▌───◉" {
 		t.Errorf("folded: %s", got)
 	}
 }

@@ -26,14 +26,16 @@ type Content struct {
 	// More says that older snapshots are not loaded yet.
 	More bool
 
-	indexWidth, suffixWidth, turnWidth, eventWidth int
-	titleWidth                                     int  // cells that the longest title needs, of no more than least
-	signs                                          int  // cells that marks take on a row, 0 where no row has one
-	timed                                          bool // a snapshot has a time
-	turns                                          bool // there are several turns, most of them longer than a row
+	// Turns are the turns.
+	Turns *model.Turns
 
-	opened, inferred int  // turns that were opened, and headers with an inferred parent
-	marked           bool // a header has a sign of another mark
+	indexWidth, suffixWidth, eventWidth int
+	titleWidth                          int  // cells that the longest title needs, of no more than least
+	signs                               int  // cells that marks take on a row, 0 where no row has one
+	timed                               bool // a snapshot has a time
+
+	inferred int  // headers with an inferred parent
+	marked   bool // a header has a sign of another mark
 	// stops are the branch points and the ends of all lines, failed the visits with
 	// an error; both in the order of their rows.
 	stops, failed []model.Node
@@ -49,7 +51,7 @@ const (
 // Prepare works out what drawing a timeline takes; the timeline should have room for some
 // more headers, see [Spare]. The time is linear in their number, so it belongs in a command.
 func Prepare(t *model.Timeline) *Content {
-	c := &Content{Timeline: t, indexWidth: 1, turnWidth: 1}
+	c := &Content{Timeline: t, Turns: model.FindTurns(t), indexWidth: 1}
 	c.measureColumns(0)
 	for i := range t.Rows() {
 		c.noteStop(t.Row(i).Node)
@@ -85,12 +87,6 @@ func (c *Content) measureColumns(from model.Node) {
 		h := t.Header(n)
 		index, suffix := nameOf(t, n, buf[:0])
 		c.indexWidth, c.suffixWidth = max(c.indexWidth, len(index)), max(c.suffixWidth, len(suffix))
-		if h.TurnIndex != model.TurnUnknown {
-			c.turnWidth = max(c.turnWidth, countDigits(h.TurnIndex))
-		}
-		if n == 0 || t.Header(n-1).TurnIndex != h.TurnIndex {
-			c.opened++
-		}
 		if h.Marks.Has(model.MarkInferred) {
 			c.inferred++
 		}
@@ -104,7 +100,6 @@ func (c *Content) measureColumns(from model.Node) {
 			c.eventWidth = max(c.eventWidth, min(widest, cell.Width(event[:min(len(event), 4*widest)])))
 		}
 	}
-	c.turns = c.opened > 1 && 2*c.opened <= t.Len()
 	c.signs = 0
 	if c.marked || c.inferred > 0 && c.usualMarks() == 0 {
 		c.signs = 1
@@ -118,12 +113,6 @@ func (c *Content) usualMarks() model.Marks {
 		return model.MarkInferred
 	}
 	return 0
-}
-
-// countDigits returns the length of a number in decimals.
-func countDigits(n int) int {
-	var buf [20]byte
-	return len(strconv.AppendInt(buf[:0], int64(n), 10))
 }
 
 // Pane draws a timeline and keeps its cursor. Use [New]. A Pane is not safe for
@@ -183,14 +172,17 @@ func (p *Pane) Set(c *Content) {
 	if p.t != nil && p.t != c.Timeline {
 		p.labels = p.labels.labelsIn(p.t, c.Timeline)
 	}
-	folds := p.translateFolds(c.Timeline)
+	folds, fresh := p.translateFolds(c)
 	p.c, p.t, p.folds, p.marked, p.matches, p.scrub = c, c.Timeline, folds, marked, Matches{}, nil
 	p.columns = p.fitColumns()
-	p.rows.SetLen(p.folds.Rows())
 	p.cursor = cursor
 	if cursor == model.NoNode {
 		p.cursor = p.startNode()
 	}
+	if fresh {
+		p.foldEarlier()
+	}
+	p.rows.SetLen(p.folds.Rows())
 	p.revealCursor()
 	if cursor != model.NoNode {
 		p.rows.Scroll(p.rows.Cursor - line - p.rows.Top)
@@ -198,19 +190,20 @@ func (p *Pane) Set(c *Content) {
 }
 
 // translateFolds returns the folds of this timeline for another one: the same where that
-// has the same snapshots and maybe more after them, else none.
-func (p *Pane) translateFolds(in *model.Timeline) *model.Folds {
+// has the same snapshots and maybe more before or after them, else fresh ones.
+func (p *Pane) translateFolds(c *Content) (folds *model.Folds, fresh bool) {
+	in := c.Timeline
 	switch {
 	case p.t == nil || p.t.Len() == 0 || in.Len() < p.t.Len():
 	case in.Snapshots() < in.Len():
 		// Steps come in before their snapshot, when their trace has been written.
-		p.folds.RebaseBy(in, p.nodeFinder(in))
-		return p.folds
+		p.folds.RebaseBy(in, c.Turns, p.nodeFinder(in))
+		return p.folds, false
 	case in.Header(0).Ref() == p.t.Header(0).Ref():
-		p.folds.Rebase(in)
-		return p.folds
+		p.folds.Rebase(in, c.Turns)
+		return p.folds, false
 	}
-	return model.NewFolds(in)
+	return model.NewFolds(in, c.Turns), true
 }
 
 // nodeFinder returns a function that finds nodes of this timeline in another one by their ids.
@@ -283,8 +276,8 @@ func (p *Pane) Select(n model.Node) {
 	if p.t.IsStep(n) && p.isHidden(n) {
 		p.folds.ShowSteps(n)
 	}
-	for at := p.t.Parent(n); p.isHidden(n) && at != model.NoNode; at = p.t.Parent(at) {
-		p.folds.Unfold(at)
+	if p.isHidden(n) {
+		p.folds.RevealRow(p.t.RowOf(n))
 	}
 	p.rows.SetLen(p.folds.Rows())
 	p.revealCursor()
@@ -356,6 +349,10 @@ func (p *Pane) Do(a keymap.Action) bool {
 		p.Select(p.nearestOf(p.c.stops, 1))
 	case keymap.GoHead:
 		p.Select(p.t.Head())
+	case keymap.PrevPrompt:
+		p.Select(p.promptFrom(-1))
+	case keymap.NextPrompt:
+		p.Select(p.promptFrom(1))
 	case keymap.Fold:
 		p.foldAtCursor()
 	case keymap.Unfold:
@@ -443,7 +440,6 @@ func (p *Pane) Fault(ids map[string]struct{}) {
 	p.columns = p.fitColumns()
 }
 
-// step reports whether a header is that of a step and not of a snapshot.
 // firstChild returns the child that is drawn first: at a branch point that leads
 // into the branch, where a step forward would stay on the line.
 func (p *Pane) firstChild() model.Node {
@@ -456,11 +452,18 @@ func (p *Pane) firstChild() model.Node {
 	return next
 }
 
-// foldAtCursor hides the steps of the cursor's turn; where they are hidden, it folds at
-// the cursor, or, where nothing hangs on it, at the place where the branch that
-// it is on leaves.
+// foldAtCursor hides the steps of the cursor's turn; where they are hidden, it folds the branches that leave the path
+// there, or else the turn that the cursor is in. Without a turn it folds at the cursor, or, where nothing hangs on
+// it, at the place where the branch that it is on leaves.
 func (p *Pane) foldAtCursor() {
-	if !p.folds.HideSteps(p.cursor) && !p.folds.Fold(p.cursor) && !p.folds.HasFold(p.cursor) && !p.t.OnPath(p.cursor) {
+	turn, in := p.turnAt(p.cursor)
+	switch {
+	case p.folds.HideSteps(p.cursor):
+	case in && p.cursor != turn.First && p.t.OnPath(p.cursor) && p.folds.Fold(p.cursor):
+	case in && turn.HidesRows():
+		p.folds.Fold(turn.First)
+	case p.folds.Fold(p.cursor) || p.folds.HasFold(p.cursor) || p.t.OnPath(p.cursor):
+	default:
 		for at := p.t.Parent(p.cursor); at != model.NoNode; at = p.t.Parent(at) {
 			if p.t.BranchPoint(at) {
 				p.folds.Fold(at)
@@ -477,11 +480,19 @@ func (p *Pane) refold() {
 	p.revealCursor()
 }
 
-// Click selects the snapshot in row y of the pane.
-func (p *Pane) Click(_, y int) {
+// Click selects the snapshot in row y of the pane. On the sign of a turn it folds the turn too, or opens it.
+func (p *Pane) Click(x, y int) {
 	y -= p.headerRows()
-	if i := p.rows.Top + y; y >= 0 && y < p.rows.Height && i < p.rows.Len {
-		p.moveTo(i, -1)
+	i := p.rows.Top + y
+	if y < 0 || y >= p.rows.Height || i >= p.rows.Len {
+		return
+	}
+	p.moveTo(i, -1)
+	if row := p.t.Row(p.folds.Row(i)); row.Node != model.NoNode && x == p.signAt(row) && p.shapeOf(row.Node) != model.Plain {
+		if !p.folds.Unfold(row.Node) {
+			p.folds.Fold(row.Node)
+		}
+		p.refold()
 	}
 }
 

@@ -36,6 +36,14 @@ func trip(t testing.TB) []model.Header {
 	return headers
 }
 
+// oneTurn returns headers as of a store that counts no turns.
+func oneTurn(headers []model.Header) []model.Header {
+	for i := range headers {
+		headers[i].TurnIndex = 0
+	}
+	return headers
+}
+
 func pane(t testing.TB, headers []model.Header, w, h int) *Pane {
 	t.Helper()
 	p := New(styles(), time.UTC)
@@ -68,26 +76,26 @@ func check(t *testing.T, got, want string) {
 
 func TestPane_drawsTheTree(t *testing.T) {
 	check(t, picture(t, pane(t, trip(t), 60, 22), 60, 22), `
-  ○    0   end  turn 0   Two nights in Lyon in May, p…
-  ○    1   tool turn 1   search_trains ok, search_hot…  +2s
-  ○    2   end           The 09:40 costs 60.50 and Ho…  +2s
-  ○    3   tool turn 2 ✗ book_train ok, book_hotel: H… +24s
-  ○    4   tool          book_hotel ok                  +4s
-  ○    5   end           Done: the 09:40, and Hotel d…  +2s
+  ○    0   end    Two nights in Lyon in May, please. …
+  ▾    1   tool   search_trains ok, search_hotel… 1 step 2s
+  ○    2   end    The 09:40 costs 60.50 and Hotel Bel…  +2s
+  ▾    3   tool ✗ book_train ok, book_hotel:… 2 steps 6s ✗1
+  ○    4   tool   book_hotel ok                         +4s
+  ○    5   end    Done: the 09:40, and Hotel des Terr…  +2s
   ├─╮   left by a restore to #5 at 12:06
-  │ ◌  6.1 tool turn 3   book_event ok                 +38s
-  │ ◌  7.1 end           You have a box at the opera!…  +2s
-  ○    6.2 tool turn 3   search_events ok, weather ok   +2m
-  ○    7.2 tool          book_event ok                  +3s
-  ○    8   end           Jazz at the Hot Club, dry an…  +2s
-  ○    9   end  turn 4   cart shown in USD             +15s
-  ○   10   end  turn 5   cart shown in EUR again        +6s
+  │ ▿  6.1 tool   book_event ok                   1 step 2s
+  │ ◌  7.1 end    You have a box at the opera! The tr…  +2s
+  ▾    6.2 tool   search_events ok, weather ok   2 steps 5s
+  ○    7.2 tool   book_event ok                         +3s
+  ○    8   end    Jazz at the Hot Club, dry and under…  +2s
+  ○    9   end    cart shown in USD                    +15s
+  ○   10   end    cart shown in EUR again               +6s
   ├─╮   left by a restore to #10 at 12:07
-  │ ◌ 11.1 tool turn 6   cancel_all ok                 +42s
-  │ ◌ 12.1 end           Everything is cancelled. Whe…  +2s
-  ○   11.2 tool turn 6   change_train ok               +82s
-  ○   12.2 end           You leave at 10:40; all else…  +2s
-▌ ◉   13   done          the trip is booked             +1s
+  │ ▿ 11.1 tool   cancel_all ok                   1 step 2s
+  │ ◌ 12.1 end    Everything is cancelled. Where woul…  +2s
+  ▾   11.2 tool   change_train ok                2 steps 3s
+  ○   12.2 end    You leave at 10:40; all else stays.…  +2s
+▌ ◉   13   done   the trip is booked                    +1s
 
  turn 6 · ◉ the framework resumes here · invocation end
 `)
@@ -129,11 +137,11 @@ func TestPane_wideRoomShowsMore(t *testing.T) {
 	p.Select(1)
 	p.Blur()
 	check(t, picture(t, p, 90, 6), `
-  ○    0   end  turn 0 4a6b9758 12:04:00   Two nights in Lyon in May, please. I can…
-▌=○    1   tool turn 1 fc628baa 12:04:02   search_trains ok, search_hotels ok         +2s
-  ○    2   end         aeb5c015 12:04:04   The 09:40 costs 60.50 and Hotel Bellecou…  +2s
-  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Belleco… +24s
-  ○    4   tool        6798430f 12:04:32   book_hotel ok                              +4s
+  ○    0   end  4a6b9758 12:04:00   Two nights in Lyon in May, please. I can spend …
+▌=▾    1   tool fc628baa 12:04:02   search_trains ok, search_hotels ok          1 step 2s
+  ○    2   end  aeb5c015 12:04:04   The 09:40 costs 60.50 and Hotel Bellecour 110.0…  +2s
+  ▾    3   tool 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Belle… 2 steps 6s ✗1
+  ○    4   tool 6798430f 12:04:32   book_hotel ok                                     +4s
  turn 1 · tool iteration
 `)
 }
@@ -193,7 +201,8 @@ func TestPane_moves(t *testing.T) {
 }
 
 func TestPane_folds(t *testing.T) {
-	p := pane(t, trip(t), 80, 30)
+	headers := trip(t)
+	p := pane(t, oneTurn(headers), 80, 30)
 	p.Select(7)
 	p.Do(keymap.Fold) // a leaf: folds the branch that it is on
 	if p.SelectedNode() != 5 {
@@ -226,10 +235,11 @@ func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
 	if p.SelectedNode() != 14 || p.MarkedNode() != 12 {
 		t.Errorf("after the older part came in: cursor %d, mark %d", p.SelectedNode(), p.MarkedNode())
 	}
-	p.Do(keymap.FoldAll)
+	p.Select(6)
+	p.Do(keymap.Fold)
 	more := append(trip(t), model.Header{ID: "new", SessionID: sample.Trip, ParentID: headers[17].ID, ParentVisit: headers[17].Visit, Visit: 99, Index: 14})
 	p.Set(Prepare(model.NewTimeline(more)))
-	if p.folds.CountHidden(5) != 2 {
+	if p.folds.CountHidden(6) != 1 {
 		t.Error("the folds are gone")
 	}
 	other := trip(t)[:3]
@@ -340,12 +350,12 @@ func titleWidth(t *testing.T, headers []model.Header, w int) int {
 func TestPane_titlesGetTheirCells(t *testing.T) {
 	deep := make([]model.Header, 64) // six lanes
 	for i := range deep {
-		deep[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: 100 + i, TurnIndex: i / 4, Visit: int64(i + 1), ParentVisit: int64(i &^ (i & -i)),
+		deep[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: 100 + i, Visit: int64(i + 1), ParentVisit: int64(i &^ (i & -i)),
 			CreatedAt: time.Unix(int64(i), 0), Event: model.SnapshotEventNamed, EventName: "an event of another framework", Marks: model.MarkError}
 	}
 	many := make([]model.Header, 1200) // of four digits, with a branch from each tenth
 	for i := range many {
-		many[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: 1000 + i - i%10/9, TurnIndex: i, Visit: int64(i + 1), ParentVisit: int64(max(i-i%10/9-1, 0)) + 1,
+		many[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: 1000 + i - i%10/9, Visit: int64(i + 1), ParentVisit: int64(max(i-i%10/9-1, 0)) + 1,
 			CreatedAt: time.Unix(int64(i)*110, 0), Event: model.SnapshotEventNamed, EventName: "an event of another framework", Marks: model.MarkError}
 	}
 	many[0].ParentVisit = 0
@@ -354,11 +364,11 @@ func TestPane_titlesGetTheirCells(t *testing.T) {
 		headers []model.Header
 		w, want int
 	}{
-		{"demo, 100 columns", trip(t), 54, 28},
-		{"demo, 60 columns", trip(t), 58, 28},
-		{"demo, 140 columns", trip(t), 68, 35},
-		{"demo, 200 columns", trip(t), 98, 46},
-		{"steps", turns(), 54, 28},
+		{"demo, 100 columns", oneTurn(trip(t)), 54, 28},
+		{"demo, 60 columns", oneTurn(trip(t)), 58, 28},
+		{"demo, 140 columns", oneTurn(trip(t)), 68, 35},
+		{"demo, 200 columns", oneTurn(trip(t)), 98, 46},
+		{"steps", oneTurn(turns()), 54, 28},
 		{"deep, 100 columns", deep, 54, 28},
 		{"many, 100 columns", many, 54, 28},
 		{"deep, 60 columns", deep, 58, 28},
@@ -421,15 +431,15 @@ func TestPane_narrowRowsKeepNameAndTitle(t *testing.T) {
 		w    int
 		want string
 	}{
-		{90, "  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Belleco… +24s"},
-		{78, "  ○    3   tool turn 2 38521b1b ✗ book_train ok, book_hotel: Hotel Bell… +24s"},
-		{70, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel: Hotel Belle… +24s"},
-		{60, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel: H… +24s"},
+		{90, "  ○    3   tool 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Bellecour: no … +24s"},
+		{78, "  ○    3   tool 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Be… +24s"},
+		{70, "  ○    3   tool 38521b1b ✗ book_train ok, book_hotel: Hotel Bel… +24s"},
+		{60, "  ○    3   tool ✗ book_train ok, book_hotel: Hotel Be… +24s"},
 		{55, "  ○    3   tool ✗ book_train ok, book_hotel: Hot… +24s"},
 		{40, "  ○    3   tool ✗ book_train ok, book_h…"},
 		{24, "  ○    3   tool ✗ book_…"},
 	} {
-		lines := strings.Split(picture(t, pane(t, trip(t), tc.w, 30), tc.w, 30), "\n")
+		lines := strings.Split(picture(t, pane(t, oneTurn(trip(t)), tc.w, 30), tc.w, 30), "\n")
 		if got := strings.TrimRight(lines[3], " "); got != strings.TrimRight(tc.want, " ") {
 			t.Errorf("%d cells: %q, want %q", tc.w, got, tc.want)
 		}

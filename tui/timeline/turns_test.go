@@ -1,0 +1,80 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/model"
+)
+
+// talk returns the headers of a session with prompts. Each letter is a visit after the one before: p a prompt, m an
+// answer, x a step that failed. "<3" goes on from visit 3, and what came after it is off the path.
+func talk(script string) (headers []model.Header) {
+	parent := int64(0)
+	for _, word := range strings.Fields(script) {
+		if _, err := fmt.Sscanf(word, "<%d", &parent); err == nil {
+			for i := range headers[parent:] {
+				headers[int(parent)+i].Orphaned = true
+			}
+			continue
+		}
+		for _, kind := range word {
+			n := len(headers)
+			h := model.Header{ID: fmt.Sprintf("%064x", n), SessionID: "s", Index: n, Visit: int64(n + 1), ParentVisit: parent,
+				CreatedAt: time.Date(2026, time.November, 29, 12, 0, n, 0, time.UTC), Event: model.SnapshotEventNamed}
+			switch kind {
+			case 'p':
+				h.EventName, h.Title = "user input", fmt.Sprint("words ", n)
+			case 'x':
+				h.EventName, h.Title, h.Marks = "after model", "$ make", model.MarkError
+			default:
+				h.EventName, h.Title = "after model", "an answer"
+			}
+			headers, parent = append(headers, h), int64(n+1)
+		}
+	}
+	return headers
+}
+
+// A session longer than the pane opens with its turns folded, but for that of the head. What a fold hides is counted.
+func TestPane_foldsEarlierTurns(t *testing.T) {
+	script := "pmxm <2 mm <6 pmm <6 pm pmmm"
+	check(t, picture(t, pane(t, talk(script), 60, 12), 60, 12), `
+  ▸    0 user    words 0                   3 steps 5s ✗1 ◌1
+  ├─╮   left by a restore to #5
+  │ ▹  6 user    words 6                         2 steps 2s
+  ▸    9 user    words 9                          1 step 1s
+  ▾   11 user    words 11                        3 steps 3s
+  ○   12 model   an answer                              +1s
+  ○   13 model   an answer                              +1s
+▌ ◉   14 model   an answer                              +1s
+
+
+
+ turn 0 · ◉ the framework resumes here · after model
+`)
+	check(t, picture(t, pane(t, talk(script), 60, 30), 60, 20), `
+  ▾    0 user    words 0                   3 steps 5s ✗1 ◌1
+  ○    1 model   an answer                              +1s
+  ├─╮   left by a restore to #1
+  │ ◌  2 model ✗ $ make                                 +1s
+  │ ◌  3 model   an answer                              +1s
+  ○    4 model   an answer                              +3s
+  ○    5 model   an answer                              +1s
+  ├─╮   left by a restore to #5
+  │ ▿  6 user    words 6                         2 steps 2s
+  │ ◌  7 model   an answer                              +1s
+  │ ◌  8 model   an answer                              +1s
+  ▾    9 user    words 9                          1 step 1s
+  ○   10 model   an answer                              +1s
+  ▾   11 user    words 11                        3 steps 3s
+  ○   12 model   an answer                              +1s
+  ○   13 model   an answer                              +1s
+▌ ◉   14 model   an answer                              +1s
+
+
+
+`)
+}
