@@ -6,15 +6,19 @@ import "sort"
 //
 // Where a session records prompts, as agents for the terminal and chats do, each opens a
 // turn. Elsewhere the store counts turns: a run, an invocation, the execution of a graph.
-// There a turn opens where that count rises, and with a first visit. A summary that takes
-// the place of earlier messages opens none, nor does what a sub-agent was told.
+// There a turn opens where that count rises, with a first visit, and after a turn that did
+// not end well. A summary that takes the place of earlier messages opens none, nor does a
+// command to the agent itself, nor what a sub-agent was told.
 
-// promptEvents are the events of visits in which the person speaks.
-var promptEvents = map[string]bool{"user input": true, "command": true}
+// userInput is the event of a visit in which the person speaks.
+const userInput = "user input"
+
+// brokenOff are the events with which a turn ends that the store does not count.
+var brokenOff = map[string]bool{"failed": true, "aborted": true, "expired": true}
 
 // isPrompt reports whether the person speaks in a visit.
 func isPrompt(h *Header) bool {
-	return promptEvents[h.EventName] && (h.Reason == nil || h.Reason.Kind != ReasonSidechain)
+	return h.EventName == userInput && (h.Reason == nil || h.Reason.Kind != ReasonSidechain)
 }
 
 // Turn is one turn of a session.
@@ -72,7 +76,7 @@ func (u *Turns) opensTurn(n Node) bool {
 	if h.TurnIndex == TurnUnknown {
 		return before.EventName == "" && before.Event.EndsTurn()
 	}
-	return before.TurnIndex < h.TurnIndex
+	return before.TurnIndex < h.TurnIndex || brokenOff[before.EventName]
 }
 
 // extendTurn takes in the visits that follow the last one of a turn on its line.
