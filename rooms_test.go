@@ -105,7 +105,7 @@ var directions = []struct {
 		"what sessions cost is added up once for both faces"},
 	{"hindcast/query", []string{"hindcast/diff", "hindcast/store", "hindcast/model/...", "github.com/itchyny/gojq"},
 		"data out: questions are answered from the port, whatever the kind"},
-	{"hindcast/report", []string{"hindcast/diff", "hindcast/store", "hindcast/model/..."},
+	{"hindcast/report", []string{"hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/store", "hindcast/model/..."},
 		"a page is written from the port, whatever the kind, and by neither face"},
 	{"hindcast/redact", []string{"hindcast/store", "hindcast/model/..."},
 		"secrets are found in the rows of any store, whatever they are shared as"},

@@ -1,18 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/prices"
 	"hindcast/query"
+	"hindcast/redact"
 	"hindcast/report"
 	"hindcast/store"
 	"hindcast/store/media/scratch"
@@ -21,23 +27,30 @@ import (
 // reportCommand is `hindcast report`.
 func (a *App) reportCommand() *cobra.Command {
 	var to string
+	var bare bool
 	var how sharing
 	cmd := a.answeringCommand(oneSession, &cobra.Command{
 		Use:   "report [STORE...] [SESSION]",
 		Short: "write a session as one page that opens in any browser",
-		Long: `Report writes a session as one page of HTML: the tree with its abandoned branches and
-why they were left, and for each snapshot its header, what changed since the one
-before, and the messages that came. The page needs nothing besides and asks for
-nothing: send it to a colleague. It follows the dark or the light of the browser; j and
-k go from snapshot to snapshot, and it is whole without scripts. Texts of the session
-are text in it, whatever they hold. Without SESSION it is the one that changed last.
+		Long: `Report writes a session as one page of HTML that reads from top to bottom: a card with
+what it cost, the tree with its abandoned branches and why they were left, and the whole
+conversation with an anchor for each snapshot (#n37), tools folded, pictures shown. The
+page needs nothing besides and asks for nothing: send it to a colleague. It follows the
+dark or the light of the browser, reads on a phone and on paper, and is whole without
+scripts. The browser's own search finds everything; / searches in the page, j and k go
+from snapshot to snapshot, ( and ) from prompt to prompt, { and } from branch to branch.
+Texts of the session are text in it, whatever they hold. Without SESSION it is the one
+that changed last.
+
+Secrets are hidden in a page, as with export --redact, unless --unredacted is given.
 
 ` + redacts,
 		Example: `  hindcast report trips.db trip-planner -o trip.html
-  hindcast report trips.db trip-planner --only 3..11.1 --redact -o part.html`,
+  hindcast report trips.db trip-planner --only 3..11.1 --unredacted -o part.html`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
 		var err error
 		done := tally{Store: to, Sessions: 1}
+		how.hides = !bare
 		write := func(w io.Writer) error { return a.writeReport(ctx, w, of.store, of.session, &how, &done) }
 		if to == "" {
 			err = write(p)
@@ -61,19 +74,28 @@ are text in it, whatever they hold. Without SESSION it is the one that changed l
 			return usagef("report: the page is HTML, and no JSON: with --json, name a file with -o")
 		case to == "" && a.OutTerminal:
 			return usagef("report: the page is HTML, which a terminal does not show: name a file with -o")
+		case bare && (cmd.Flags().Changed("redact") || how.paths != nil || how.patterns != nil):
+			return usagef("report: --unredacted hides nothing, and --redact, --redact-path and --redact-regex hide something")
 		}
 		return nil
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
+	cmd.Flags().BoolVar(&bare, "unredacted", false, "hide no secrets")
 	how.addFlags(cmd)
 	return cmd
 }
 
-// writeReport writes the page on a session, or on what is shared of it, and fills in done.
-// What is shared is put into a portable file first, which is a store as any other.
+// writeReport writes the page on a session, or on what is shared of it, and fills in done. A part, and a session with
+// values hidden by their paths, is put into a portable file first, which is a store as any other.
 func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, session string, how *sharing, done *tally) (err error) {
-	var notes []string
-	if how.isAsked() {
+	info, err := findInfo(ctx, s, session)
+	if err != nil {
+		return err
+	}
+	page := report.Session{Store: s, ID: session, Title: info.Title}
+	hidden := func() []redact.Finding { return nil }
+	switch {
+	case how.only != "" || how.paths != nil:
 		what, err := a.shareRows(ctx, s, []string{session}, how)
 		if err != nil {
 			return err
@@ -87,32 +109,128 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		if err := writeRows(path, what.rows, a.Encode); err != nil {
 			return err
 		}
-		if s, err = a.Kinds.Open(ctx, "jsonl:"+path); err != nil {
+		if page.Store, err = a.Kinds.Open(ctx, "jsonl:"+path); err != nil {
 			return err
 		}
-		defer s.Close()
-		done.Hidden = what.hiddenSecrets()
-		notes = shareNotes(how, done)
+		defer page.Store.Close()
+		hidden = what.hiddenSecrets
+		if shared, err := findInfo(ctx, page.Store, session); err == nil {
+			page.Title = shared.Title
+		}
+	case how.hides || how.patterns != nil:
+		r, err := redact.New(redact.Options{Patterns: how.patterns})
+		if err != nil {
+			return &usageError{err}
+		}
+		page.Redactor = r
+		hidden = func() []redact.Finding { return notNil(r.Findings()) }
 	}
-	t, err := a.labelledTimeline(ctx, s, session)
+	if page.Timeline, err = a.labelledTimeline(ctx, page.Store, session); err != nil {
+		return err
+	}
+	list, err := prices.Load(prices.Path(a.Getenv))
 	if err != nil {
 		return err
 	}
-	done.Snapshots = t.Snapshots()
+	done.Snapshots = page.Timeline.Snapshots()
+	page.Facts = func(stats []query.Stat) []model.Fact { return cardFacts(&info, page.Timeline, stats, list) }
+	page.Notes = func() []string {
+		done.Hidden = hidden()
+		return shareNotes(how, done)
+	}
 	shown := progress{out: a.Err, done: &tally{Sessions: 1}}
 	defer shown.clearLine()
-	states := func(headers []model.Header) store.StateReader {
-		read := query.States(s, headers)
-		return func(ctx context.Context, i int) ([]byte, error) {
-			state, err := read(ctx, i)
-			if shown.done.Snapshots++; a.ErrTerminal {
-				shown.addSnapshot(len(state))
-			}
-			return state, err
+	if a.ErrTerminal {
+		page.Progress = func(visits int, bytes int64) {
+			shown.done.Snapshots = visits
+			shown.addSnapshot(int(bytes - shown.total - int64(shown.bytes)))
 		}
 	}
-	return report.Write(ctx, w, report.Session{Store: s, Timeline: t, ID: session, States: states, Notes: notes})
+	return report.Write(ctx, w, page)
 }
+
+// findInfo returns the facts that a list of sessions has about one.
+func findInfo(ctx context.Context, s store.Store, session string) (model.SessionInfo, error) {
+	for info, err := range store.AnyOrder(ctx, s) {
+		if err != nil {
+			return info, err
+		}
+		if info.ID == session {
+			info.Kind = cmp.Or(info.Kind, s.Kind())
+			return info, nil
+		}
+	}
+	return model.SessionInfo{ID: session, Kind: s.Kind()}, nil
+}
+
+// cardFacts returns the lines of the card of a page.
+func cardFacts(info *model.SessionInfo, t *model.Timeline, stats []query.Stat, list *prices.List) []model.Fact {
+	totals := query.TotalsOf(t, stats, list)
+	var facts model.Facts
+	facts.Add("project", info.Project)
+	facts.Add("tool", info.Kind)
+	var models []string
+	for _, m := range totals.Models {
+		if m.Model != "" && len(models) < mostModels {
+			models = append(models, m.Model)
+		}
+	}
+	facts.Add("model", strings.Join(models, ", "))
+	var first, last time.Time
+	prompts := 0
+	for n := range model.Node(t.Len()) {
+		at := t.Header(n).CreatedAt
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	for i := range stats {
+		if t.OnPath(stats[i].Visit) {
+			prompts += stats[i].Prompts
+		}
+	}
+	if !first.IsZero() {
+		when := first.UTC().Format("2006-01-02 15:04")
+		if took := last.Sub(first).Round(time.Second); took > 0 {
+			when += ", " + took.String()
+		}
+		facts.Add("when", when)
+	}
+	if prompts > 0 {
+		facts.Add("turns", strconv.Itoa(prompts))
+	}
+	facts.Add("steps", strconv.Itoa(t.Snapshots()))
+	all := &totals.Session
+	if all.Calls > 0 {
+		calls := strconv.Itoa(all.Calls)
+		if all.Errors > 0 {
+			calls += fmt.Sprintf(", %d failed", all.Errors)
+		}
+		facts.Add("calls", calls)
+	}
+	if n := all.Input + all.Output; n > 0 {
+		facts.Add("tokens", fmt.Sprintf("%.0f in, %.0f out", all.Input, all.Output))
+	}
+	facts.Add("cost", all.CostText(printable.String(list.Currency)))
+	if t.Orphans() > 0 {
+		left := query.Sum{}
+		for i := range totals.Branches {
+			left.AddSum(totals.Branches[i].Sum)
+		}
+		text := model.Count(t.Orphans(), "step")
+		if cost := left.CostText(printable.String(list.Currency)); cost != "" {
+			text += ", " + cost
+		}
+		facts.Add("thrown away", text)
+	}
+	return facts
+}
+
+// mostModels bounds the models on a card.
+const mostModels = 4
 
 // shareNew writes a session, or those of its snapshots that only names, to a new file, its
 // secrets hidden, while the screen has the terminal: it writes nothing else.
@@ -143,7 +261,15 @@ func shareNotes(how *sharing, done *tally) (notes []string) {
 		notes = append(notes, fmt.Sprintf("a part of the session: %s", how.only))
 	}
 	if done.Hidden != nil {
-		notes = append(notes, fmt.Sprintf("secrets were hidden at %s: [redacted KIND N] stands for each", model.Count(len(done.Hidden), "place")))
+		secrets := 0
+		for _, f := range done.Hidden {
+			secrets += f.Secrets
+		}
+		if secrets == 0 {
+			return append(notes, "no secret was found, and none is hidden")
+		}
+		return append(notes, fmt.Sprintf("%s hidden at %s: [redacted KIND N] stands for each; hindcast report --unredacted writes the page with them",
+			model.Count(secrets, "secret"), model.Count(len(done.Hidden), "place")))
 	}
 	return notes
 }

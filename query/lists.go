@@ -25,6 +25,8 @@ type messageLists struct {
 	lists map[model.Node]list
 	// spare are lists that are needed no more.
 	spare [][]int32
+	// additions has the visits that Additions did not yield yet; nil in a Stats.
+	additions map[model.Node]*Addition
 	stretches
 }
 
@@ -45,6 +47,8 @@ type numbered struct {
 	numbers map[uint64]int32
 	known   []message
 	scratch jsontape.Scratch
+	// take is called with each message that gets a number; it may be nil.
+	take func(message []byte)
 }
 
 // list is the messages in the state of a visit.
@@ -56,6 +60,8 @@ type list struct {
 	// it may come behind.
 	pieces []piece
 	end    spot
+	// value is the list in the state, if additions are asked for.
+	value []piece
 	// taken are how many elements it has from the list before, which it goes on from. A list that
 	// another one goes on from is shared: what comes behind it is in the same memory.
 	taken  int
@@ -138,6 +144,11 @@ func (s *messageLists) adds(n model.Node) (added []int32, has bool, err error) {
 		old = nil
 	}
 	added = slices.Clone(s.more(old[min(now.taken, len(old)):], now.elements[now.taken:]))
+	if s.additions != nil {
+		shared := min(now.taken, len(old))
+		s.additions[n] = &Addition{Elements: now.elements, Added: added, Taken: shared + commonLen(old[shared:], now.elements[shared:]), list: now.value}
+		return added, now.path >= 0, nil
+	}
 	if last && !parent.shared && parent.taken == 0 {
 		s.spare = append(s.spare, parent.elements)
 	}
@@ -156,7 +167,7 @@ func (s *messageLists) list(n model.Node, before *list) (now list, err error) {
 			return list{path: -1}, err
 		}
 		if !of.none() && s.bytes().at(of.pieces[0].off) == '[' {
-			now.path = i
+			now.path, now.value = i, of.pieces
 			if i != before.path {
 				before = &list{}
 			}
@@ -280,6 +291,9 @@ func (s *numbered) number(element []byte) int32 {
 	}
 	if number, known = s.numbers[value]; !known {
 		number = int32(len(s.known))
+		if s.take != nil {
+			s.take(element)
+		}
 		m := message{}
 		if err == nil {
 			m = read(tape)

@@ -49,12 +49,23 @@ type Given struct {
 // recorded. Where the state of a visit tells of no tokens, those count that the store itself
 // knows of it. The error ends the sequence.
 func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
+	return q.newStats().walkStats(ctx)
+}
+
+// newStats returns the state of a Stats that begins.
+func (q *Session) newStats() *stats {
+	v := q.view()
+	s := &stats{v.messageLists(newNumbered()), map[string]int{}}
+	for _, visit := range v.visits {
+		s.ids[visit.ref.ID]++
+	}
+	return s
+}
+
+// walkStats yields the stats of all visits.
+func (s *stats) walkStats(ctx context.Context) iter.Seq2[Stat, error] {
 	return func(yield func(Stat, error) bool) {
-		v := q.view()
-		s := stats{v.messageLists(newNumbered()), map[string]int{}}
-		for _, visit := range v.visits {
-			s.ids[visit.ref.ID]++
-		}
+		v := s.view
 		done := make([]bool, len(v.visits))
 		found := make([]Stat, len(v.visits))
 		for n, err := range v.walk(ctx, v.nodes()) {

@@ -24,7 +24,7 @@ import (
 const browserVariable = "HINDCAST_BROWSER"
 
 // browser is a headless Chromium that is driven through a pipe by the DevTools protocol: each
-// message is JSON and a zero byte. It is what a library for it would speak; a page of ours
+// message is JSON and a zero byte. A library for it would speak the same; a page of ours
 // takes a dozen of its messages.
 type browser struct {
 	t       *testing.T
@@ -196,12 +196,6 @@ func (b *browser) press(key string) {
 	b.t.Helper()
 	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": key, "text": key}, nil)
 	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key}, nil)
-}
-
-// shown returns the ids of the sections that can be seen.
-func (b *browser) shown() []string {
-	b.t.Helper()
-	return value[[]string](b, "[...document.querySelectorAll('section')].filter(s => s.checkVisibility()).map(s => s.id)")
 }
 
 // happened returns the parameters of the events of a method.

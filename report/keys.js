@@ -1,34 +1,111 @@
 'use strict';
-// The page is whole without this: a row is a link to its snapshot. This marks the row that
-// is shown, and lets keys go from row to row.
+// The page is whole without this: a row is a link, and the browser finds texts in folds. This adds keys and a search
+// field that counts its hits.
 const rows = [...document.querySelectorAll('nav a')];
-const shown = () => rows.findIndex(row => row.hash === (location.hash || document.body.dataset.first));
-const mark = () => {
-  rows.forEach(row => row.removeAttribute('aria-current'));
-  const row = rows[shown()];
-  if (row) {
-    row.setAttribute('aria-current', 'true');
-    row.scrollIntoView({block: 'nearest'});
+const sections = [...document.querySelectorAll('section')];
+const field = document.querySelector('input');
+const told = document.querySelector('output');
+const reveal = element => {
+  for (let at = element; at; at = at.parentElement) if (at.localName === 'details') at.open = true;
+};
+const row = new Map(rows.map(a => [a.hash.slice(1), a]));
+let here = null;
+const mark = section => {
+  if (here) row.get(here.id)?.removeAttribute('aria-current');
+  here = section;
+  const a = section && row.get(section.id);
+  a?.setAttribute('aria-current', 'true');
+  if (a && getComputedStyle(a.closest('nav')).overflowY === 'auto') {
+    const nav = a.closest('nav');
+    const at = a.getBoundingClientRect(), box = nav.getBoundingClientRect();
+    if (at.top < box.top || at.bottom > box.bottom) nav.scrollTop += at.top - box.top - box.height / 2;
   }
 };
-const go = at => {
-  rows[Math.max(0, Math.min(rows.length - 1, at))]?.click();
-  mark();
+const show = section => {
+  if (!section) return;
+  reveal(section);
+  section.scrollIntoView({block: 'start'});
+  history.replaceState(null, '', '#' + section.id);
+  mark(section);
 };
-addEventListener('hashchange', () => {
-  mark();
-  document.getElementById('shown').scrollTop = 0;
+const step = (by, fits) => {
+  const list = sections.filter(s => fits(s));
+  const order = here ? sections.indexOf(here) : -1;
+  const next = by > 0 ? list.find(s => sections.indexOf(s) > order) : list.findLast(s => sections.indexOf(s) < order);
+  show(next);
+};
+const open = section => !section.closest('details:not([open])') || section.parentElement.localName !== 'details';
+const branches = new Set([...document.querySelectorAll('details.left')].map(d => d.querySelector('section')));
+
+let hits = [], hit = -1, words = '';
+const find = text => {
+  words = text.toLowerCase();
+  hits = [];
+  hit = -1;
+  CSS.highlights?.clear();
+  if (!words) {
+    told.value = '';
+    return;
+  }
+  const walk = document.createTreeWalker(document.getElementById('talk'), NodeFilter.SHOW_TEXT);
+  while (walk.nextNode() && hits.length < 10000) {
+    const low = walk.currentNode.data.toLowerCase();
+    for (let at = low.indexOf(words); at >= 0; at = low.indexOf(words, at + words.length)) {
+      const range = new Range();
+      range.setStart(walk.currentNode, Math.min(at, walk.currentNode.length));
+      range.setEnd(walk.currentNode, Math.min(at + words.length, walk.currentNode.length));
+      hits.push(range);
+    }
+  }
+  if (globalThis.Highlight) CSS.highlights.set('hits', new Highlight(...hits));
+  told.value = hits.length ? hits.length + ' hits' : 'nothing';
+};
+const turn = by => {
+  if (!hits.length) return;
+  hit = (hit + by + hits.length) % hits.length;
+  const at = hits[hit].startContainer.parentElement;
+  reveal(at);
+  at.scrollIntoView({block: 'center'});
+  if (globalThis.Highlight) CSS.highlights.set('hit', new Highlight(hits[hit]));
+  mark(at.closest('section'));
+  told.value = (hit + 1) + ' of ' + hits.length;
+};
+field.addEventListener('input', () => find(field.value));
+document.querySelector('form').addEventListener('submit', event => {
+  event.preventDefault();
+  if (field.value.toLowerCase() !== words) find(field.value);
+  turn(1);
 });
+addEventListener('hashchange', () => show(document.getElementById(location.hash.slice(1))));
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target === field) {
+    if (event.key === 'Escape') field.blur();
+    return;
+  }
   switch (event.key) {
-    case 'j': go(shown() + 1); break;
-    case 'k': go(shown() - 1); break;
-    case 'g': go(0); break;
-    case 'G': go(rows.length - 1); break;
-    case '@': go(rows.findIndex(row => row.classList.contains('head'))); break;
+    case 'j': step(1, open); break;
+    case 'k': step(-1, open); break;
+    case ')': step(1, s => s.classList.contains('prompt') && open(s)); break;
+    case '(': step(-1, s => s.classList.contains('prompt') && open(s)); break;
+    case '}': step(1, s => branches.has(s)); break;
+    case '{': step(-1, s => branches.has(s)); break;
+    case 'g': show(sections[0]); break;
+    case 'G': show(sections.at(-1)); break;
+    case '@': show(document.getElementById(document.querySelector('nav .head')?.hash.slice(1))); break;
+    case '/': field.focus(); field.select(); break;
+    case 'n': turn(1); break;
+    case 'N': turn(-1); break;
     default: return;
   }
   event.preventDefault();
 });
-mark();
+addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => d.open = true));
+const query = new URLSearchParams(location.search).get('q');
+if (query) {
+  field.value = query;
+  find(query);
+  turn(1);
+} else if (location.hash) {
+  show(document.getElementById(location.hash.slice(1)));
+}

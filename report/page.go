@@ -1,49 +1,68 @@
 package report
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"strconv"
+	"iter"
+	"slices"
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/query"
 )
 
-// mostLanes bounds how much of a row the drawing takes.
-const mostLanes = 16
+const (
+	// mostLanes bounds how much of a row the drawing takes.
+	mostLanes = 16
+	// mostTitle bounds the titles of rows, in bytes.
+	mostTitle = 120
+)
 
-// anchor names the section of a snapshot.
-func anchor(n model.Node) string { return "n" + strconv.Itoa(int(n)) }
-
-// firstShown returns the snapshot that shows where none was chosen: the head, or else the last.
-func (p *page) firstShown() model.Node {
-	if h := p.Timeline.Head(); h != model.NoNode {
-		return h
-	}
-	return model.Node(p.Timeline.Len() - 1)
+// anchorOf names the section of a snapshot: n37 for #37, n11.1 for #11.1.
+func (p *page) anchorOf(n model.Node) string {
+	return "n" + strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '.' || r == '-' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return -1
+	}, p.Timeline.Name(n))
 }
 
 // writeBegin writes the page up to the tree.
 func (p *page) writeBegin() {
+	title := cmp.Or(p.Title, p.ID)
 	p.putHTML(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="` + policy + `">`)
 	p.putHTML(`<meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width, initial-scale=1"><title>`)
-	p.writeText(p.ID)
-	p.putHTML(` · Hindcast</title><style>` + style + `</style></head><body data-first="#` + anchor(p.firstShown()) + `"><header><h1>`)
-	p.writeText(p.ID)
-	p.putHTML("</h1><p>")
-	head := "no head"
-	if h := p.Timeline.Head(); h != model.NoNode {
-		head = "head " + p.Timeline.Name(h)
+	p.writeText(title)
+	p.putHTML(` · Hindcast</title><style>` + style + `</style></head><body><header><h1>`)
+	p.writeText(conversation.Cut(title, 400))
+	p.putHTML("</h1><dl>")
+	var stats []query.Stat
+	for _, a := range p.additions {
+		stats = append(stats, a.Stat)
 	}
-	p.writeText(fmt.Sprintf("%s, %d off the path, %s", model.Count(p.Timeline.Snapshots(), "snapshot"), p.Timeline.Orphans(), head))
-	p.putHTML("</p>")
-	for _, note := range p.Notes {
-		p.writeElement("p", "quiet", note)
+	facts := model.Facts{}
+	facts.Add("session", p.ID)
+	if p.Facts != nil {
+		facts = append(facts, p.Facts(stats)...)
 	}
-	p.putHTML(`</header><main><nav aria-label="timeline">`)
+	for _, fact := range facts {
+		p.putHTML("<div>")
+		p.writeElement("dt", "", fact.Label)
+		p.writeElement("dd", "", p.hideText("card", fact.Value))
+		p.putHTML("</div>")
+	}
+	p.putHTML("</dl>")
+	if p.Notes != nil {
+		for _, note := range p.Notes() {
+			p.writeElement("p", "note", note)
+		}
+	}
+	p.putHTML(`<form role="search"><input type="search" placeholder="search (/)" aria-label="search"><output></output></form></header><main><nav aria-label="timeline">`)
 }
 
-// writeTree writes a row for each row of the drawing. Why a branch was left stands below its first
+// writeTree writes a row for each row of the drawing. Why a branch was left stands above its first
 // row.
 func (p *page) writeTree() {
 	t := p.Timeline
@@ -54,147 +73,240 @@ func (p *page) writeTree() {
 	}
 	var gutter []byte
 	p.putHTML("<ol>")
+	told := model.NoNode // the visit whose reason stands above it
 	for i := range t.Rows() {
 		gutter = t.AppendGutter(gutter[:0], i, lanes, model.GlyphsUnicode)
 		r := t.Row(i)
 		if r.Kind != model.RowNode {
-			p.writeElement("li", "line", string(gutter))
+			p.putHTML(`<li class="z">`)
+			p.writeText(string(gutter))
+			if i+1 < t.Rows() {
+				if n := t.Row(i + 1).Node; p.beginsBranch(n) {
+					told = n
+					p.putHTML(" ")
+					p.writeElement("i", "", t.Reason(n).Text(formatMoment))
+				}
+			}
+			p.putHTML("</li>")
 			continue
 		}
 		n := r.Node
+		if p.beginsBranch(n) && told != n {
+			p.putHTML(`<li class="z">`)
+			p.writeText(strings.Map(lineAlong, string(gutter)))
+			p.putHTML(" ")
+			p.writeElement("i", "", t.Reason(n).Text(formatMoment))
+			p.putHTML("</li>")
+		}
 		h := t.Header(n)
-		class := "on"
+		p.putHTML("<li><a ")
 		switch {
 		case n == t.Head():
-			class = "head"
+			p.putHTML(`class="head" `)
 		case !t.OnPath(n):
-			class = "off"
+			p.putHTML(`class="off" `)
 		}
-		p.putHTML(`<li><a class="` + class + `" href="#` + anchor(n) + `">`)
-		p.writeElement("span", "gutter", string(gutter))
-		p.writeElement("span", "name", strings.Repeat(" ", width-len(t.Name(n)))+t.Name(n))
-		p.writeElement("span", "event", h.EventWord())
+		p.putHTML(`href="#` + p.anchorOf(n) + `">`)
+		p.writeText(string(gutter))
+		p.writeText(" " + strings.Repeat(" ", width-len(t.Name(n))) + t.Name(n) + " ")
+		p.writeElement("s", "", h.EventWord())
 		p.writeMarks(&h)
-		for _, label := range t.Labels(n) {
-			p.writeElement("span", "label", "("+label.Name+")")
-		}
-		p.writeElement("span", "title", h.Title)
-		p.putHTML("</a>")
-		if above := t.Parent(n); class == "off" && (above == model.NoNode || t.OnPath(above) || t.Reason(above) != t.Reason(n)) {
-			p.putHTML(`<div class="line"><span class="gutter">`)
-			p.writeText(strings.Map(lineBelow, string(gutter)))
-			p.putHTML(`</span> <span class="why">`)
-			p.writeText(t.Reason(n).Text(formatMoment))
-			p.putHTML("</span></div>")
-		}
-		p.putHTML("</li>")
+		p.writeLabels(n)
+		p.putHTML(" ")
+		p.writeText(conversation.Cut(p.titles[n], mostTitle))
+		p.putHTML("</a></li>")
 	}
 	p.putHTML("</ol>")
-	p.writeElement("p", "legend", "○ on the active path · ◉ the head · ◌ off the active path · j k to the next and the previous row · g G to the first and the last · @ to the head")
+	p.writeElement("p", "legend", "○ on the active path · ◉ the head · ◌ left · j k next and previous snapshot · ( ) prompts · { } branches · / search, n N hits · @ head")
 }
 
-// lineBelow returns the character that continues r in a line inserted below it: r itself if it is
-// vertical, else a space.
-func lineBelow(r rune) rune {
+// beginsBranch reports whether an abandoned branch begins at a visit, or a part of one with another reason.
+func (p *page) beginsBranch(n model.Node) bool {
+	t := p.Timeline
+	if n == model.NoNode || t.OnPath(n) {
+		return false
+	}
+	above := t.Parent(n)
+	return above == model.NoNode || t.OnPath(above) || t.Reason(above) != t.Reason(n)
+}
+
+// lineAlong returns the character that continues r in a line beside it: r itself if it is vertical, else a space.
+func lineAlong(r rune) rune {
 	if strings.ContainsRune("│┃", r) {
 		return r
 	}
 	return ' '
 }
 
-// writeMarks writes what is special about a snapshot. Its shape says that it is a step.
+// quietMarks are marks whose shape in the tree tells enough, or that belong to the terminal.
+const quietMarks = model.MarkTraced | model.MarkEvicted
+
+// writeMarks writes what is special about a snapshot.
 func (p *page) writeMarks(h *model.Header) {
-	for mark := range (h.Marks &^ model.MarkTraced).All() {
-		p.writeElement("span", "mark", "["+mark.Word()+"]")
+	for mark := range (h.Marks &^ quietMarks).All() {
+		p.putHTML(" ")
+		p.writeElement("em", "", mark.Word())
 	}
 }
 
-// writeSnapshot writes the section of a snapshot.
-func (p *page) writeSnapshot(ctx context.Context, now *state, first bool) {
-	t, n := p.Timeline, now.node
-	h := t.Header(n)
-	class := ""
-	if first {
-		class = ` class="first"`
+func (p *page) writeLabels(n model.Node) {
+	for _, label := range p.Timeline.Labels(n) {
+		p.putHTML(" ")
+		p.writeElement("b", "", p.hideText("label", label.Name))
 	}
-	p.putHTML(`<section id="` + anchor(n) + `"` + class + ">")
-	p.putHTML("<h2>")
-	p.writeText(t.Name(n) + " " + h.EventText() + " ")
-	p.writeMarks(&h)
-	p.putHTML("</h2><dl>")
-	field := func(name, class, value string) {
-		p.writeElement("dt", "name", name)
-		p.writeElement("dd", class, value)
-	}
-	if h.Title != "" {
-		field("title", "title", h.Title)
-	}
-	for _, label := range t.Labels(n) {
-		p.writeElement("dt", "name", "label")
-		p.putHTML(`<dd class="text"><b>`)
-		p.writeText(label.Name)
-		p.putHTML("</b> ")
-		p.writeLines(label.Note)
-		p.putHTML("</dd>")
-	}
-	if n == t.Head() {
-		field("head", "is-head", "the framework goes on from here")
-	}
-	if !t.OnPath(n) {
-		field("off the path", "why-off", t.Reason(n).Text(formatMoment))
-	}
-	if h.TurnIndex != model.TurnUnknown {
-		field("turn", "turn", strconv.Itoa(h.TurnIndex))
-	}
-	field("taken", "taken", formatMoment(h.CreatedAt))
-	field("id", "id", h.ID)
-	base := t.Base(n)
-	switch {
-	case base != model.NoNode:
-		p.putHTML(`<dt>follows</dt><dd><a href="#` + anchor(base) + `">`)
-		p.writeText(t.Name(base))
-		p.putHTML("</a></dd>")
-	case h.ParentID != "":
-		field("follows", "id", h.ParentID+", which is not here")
-	}
-	if h.Size > 0 {
-		field("state", "size", formatSize(int(h.Size)))
-	}
-	p.putHTML("</dl>")
-	p.writeContent(ctx, now, base)
-	p.putHTML("</section>")
-	p.last = now
 }
 
-// writeContent writes what changed from a base to a state, and what was said.
-func (p *page) writeContent(ctx context.Context, now *state, base model.Node) {
-	var before *state
-	switch {
-	case base == model.NoNode:
-	case p.last != nil && p.last.node == base:
-		before = p.last
-	default:
-		data, err := p.Store.State(ctx, p.Timeline.Header(base).Ref())
-		before = p.newState(ctx, base, data, err)
-	}
-	switch {
-	case now.err != nil:
-	case before == nil || before.err != nil:
-		p.readWhole(now)
-	default:
-		p.readBoth(before, now)
-	}
-	for _, s := range []*state{before, now} {
-		if s != nil && s.err != nil {
-			p.writeElement("p", "error", "the state of "+p.Timeline.Name(s.node)+" cannot be read: "+s.err.Error())
-			return
+// writeTalk writes the snapshots from top to bottom, as the tree draws them: each branch that was left where it parted.
+func (p *page) writeTalk(ctx context.Context) error {
+	t := p.Timeline
+	var path []model.Node
+	for i := range t.Rows() {
+		if n := t.Row(i).Node; n != model.NoNode && t.OnPath(n) {
+			path = append(path, n)
 		}
 	}
-	var old *view
-	if before != nil {
-		old = before.view
+	next, stop := iter.Pull2(p.decodeLine(ctx, path))
+	defer stop()
+	roots := query.NewRoots(t)
+	parted := false // the kept line stands beside the branch above it
+	for i := 0; i < t.Rows(); i++ {
+		n := t.Row(i).Node
+		if n == model.NoNode {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if t.OnPath(n) {
+			said, err, _ := next()
+			if err != nil {
+				return err
+			}
+			p.writeSnapshot(ctx, n, said)
+			if parted {
+				p.putHTML("</div></div>")
+				parted = false
+			}
+			continue
+		}
+		root := roots.Of(t, n)
+		branch := []model.Node{n}
+		for i+1 < t.Rows() {
+			if m := t.Row(i + 1).Node; m != model.NoNode {
+				if t.OnPath(m) || roots.Of(t, m) != root {
+					break
+				}
+				branch = append(branch, m)
+			}
+			i++
+		}
+		if !parted {
+			p.putHTML(`<div class="fork">`)
+		}
+		parted = true
+		if err := p.writeBranch(ctx, branch); err != nil {
+			return err
+		}
+		if p.nextShown(i+1) == model.NoNode || t.OnPath(p.nextShown(i+1)) {
+			p.putHTML(`<div class="kept">`)
+			p.writeElement("p", "here", "here it parted; this is the line that was kept")
+		}
+		if p.nextShown(i+1) == model.NoNode {
+			p.putHTML("</div></div>")
+			parted = false
+		}
 	}
-	added := now.view.addedMessages(old)
-	p.writeChanges(ctx, before, now, added)
-	p.writeMessages(now.view, added)
+	return nil
+}
+
+// nextShown returns the visit of the first row from i on that has one.
+func (p *page) nextShown(i int) model.Node {
+	for ; i < p.Timeline.Rows(); i++ {
+		if n := p.Timeline.Row(i).Node; n != model.NoNode {
+			return n
+		}
+	}
+	return model.NoNode
+}
+
+// writeBranch writes a branch that was left as a fold.
+func (p *page) writeBranch(ctx context.Context, branch []model.Node) error {
+	t := p.Timeline
+	steps := 0
+	for _, n := range branch {
+		if !t.IsStep(n) {
+			steps++
+		}
+	}
+	p.putHTML(`<details class="left"><summary>◌ `)
+	p.writeText(t.Name(branch[0]) + ", " + model.Count(steps, "snapshot") + ": " + t.Reason(branch[0]).Text(formatMoment))
+	p.putHTML(" <q>")
+	p.writeText(conversation.Cut(p.titles[branch[0]], mostTitle))
+	p.putHTML("</q></summary>")
+	i := 0
+	for said, err := range p.decodeLine(ctx, branch) {
+		if err != nil {
+			return err
+		}
+		if n := branch[i]; i > 0 && p.beginsBranch(n) {
+			p.writeElement("p", "here", "from "+p.nameOf(t.Parent(n))+", "+t.Reason(n).Text(formatMoment))
+		}
+		p.writeSnapshot(ctx, branch[i], said)
+		i++
+	}
+	p.putHTML("</details>")
+	return nil
+}
+
+// nameOf returns the name of a visit, "the start" for model.NoNode.
+func (p *page) nameOf(n model.Node) string {
+	if n == model.NoNode {
+		return "the start"
+	}
+	return p.Timeline.Name(n)
+}
+
+// writeSnapshot writes the section of a snapshot: what was said, and what else changed.
+func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
+	t := p.Timeline
+	h := t.Header(n)
+	class := "s"
+	if slices.ContainsFunc(said, isPrompt) {
+		class = "s prompt"
+	}
+	p.putHTML(`<section class="` + class + `" id="` + p.anchorOf(n) + `"><h2><a href="#` + p.anchorOf(n) + `">`)
+	p.writeText(t.Name(n))
+	p.putHTML("</a> ")
+	p.writeText(h.EventText())
+	p.writeMarks(&h)
+	p.writeLabels(n)
+	if n == t.Head() {
+		p.putHTML(" <em class=\"is\">head</em>")
+	}
+	if !h.CreatedAt.IsZero() {
+		p.putHTML(" <time>")
+		p.writeText(formatMoment(h.CreatedAt))
+		p.putHTML("</time>")
+	}
+	p.putHTML("</h2>")
+	for _, label := range t.Labels(n) {
+		if label.Note != "" {
+			p.putHTML(`<p class="note">`)
+			p.writeLines(p.hideText("note", label.Note))
+			p.putHTML("</p>")
+		}
+	}
+	shown := false
+	for i := range said {
+		shown = p.writeMessage(&said[i]) || shown
+	}
+	if !shown && p.titles[n] != "" {
+		p.writeElement("p", "quiet", conversation.Cut(p.titles[n], mostTitle))
+	}
+	if a := &p.additions[n]; a.Unread != nil {
+		p.writeElement("p", "error", "the state of "+t.Name(n)+" cannot be read: "+a.Unread.Error())
+	} else {
+		p.writeChanges(ctx, n)
+	}
+	p.putHTML("</section>")
 }

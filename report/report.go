@@ -1,20 +1,19 @@
-// Package report writes a session as one page of HTML that any browser opens: the tree with its abandoned
-// branches, and for each snapshot its header, the changes since the one before, and the new messages.
+// Package report writes a session as one page of HTML that reads from top to bottom in any browser: a card, the tree
+// with its abandoned branches and why they were left, and the whole conversation, each branch where it parted.
 //
-// The page stands alone. It asks for nothing: its policy forbids every request and every script and style but
-// its own two, by their hashes. All that comes from a session is text; invisible characters are shown as the
-// terminal shows them. Without scripts the page is whole: a row of the tree is a link to its snapshot, and
-// only the linked snapshot shows.
+// The page stands alone. It asks for nothing: its policy forbids every request and every script and style but its own
+// two, by their hashes; a picture is shown out of the page itself. All that comes from a session is text, and its
+// markdown becomes elements only after the text is escaped. Without scripts the page is whole.
 //
-//	page.go      the page around, the tree, the header of a snapshot
-//	outline.go   the messages that a state shares with the state before it
-//	changes.go   the changes between two states
-//	messages.go  the messages
-//	style.css    light and dark, wide and narrow, on paper
-//	keys.js      j and k
+//	page.go     the card, the tree, the sections of snapshots and branches
+//	talk.go     the messages that snapshots add, decoded once
+//	parts.go    the parts of a message: texts, calls, pictures
+//	prose.go    markdown and code as HTML
+//	state.go    the changes of a state beside its messages
+//	style.css   light and dark, wide and narrow, on paper
+//	keys.js     keys and the search field
 //
-// The page holds the changes and messages of a state, and the whole state only for the first of a root. Each
-// value is cut where it is long, so that a page of 1,000 snapshots has a few megabytes.
+// Each message is read once and stands in the page once, at the snapshot that adds it. No state is made.
 package report
 
 import (
@@ -25,13 +24,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"strings"
 	"time"
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/query"
+	"hindcast/redact"
 	"hindcast/store"
 )
 
@@ -43,7 +43,7 @@ var (
 )
 
 // policy is the content security policy of the page.
-var policy = fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(style), hash(keys))
+var policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(style), hash(keys))
 
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -56,36 +56,34 @@ type Session struct {
 	Store    store.Store
 	Timeline *model.Timeline
 	ID       string
-	// States returns a reader of the states of the headers of Timeline, each of them asked for
-	// once; nil to read each by itself.
-	States func([]model.Header) store.StateReader
-	// Notes are lines that stand on top of the page, such as on what was left out.
-	Notes []string
+	// Title is the heading of the page, "" for the ID.
+	Title string
+	// Facts returns the lines of the card from the stats of the visits; it may be nil.
+	Facts func(stats []query.Stat) []model.Fact
+	// Redactor hides secrets; nil hides none.
+	Redactor *redact.Redactor
+	// Notes returns lines that stand on top of the page, such as on what was left out, once all is redacted. It may
+	// be nil.
+	Notes func() []string
+	// Progress is called with the number of visits read so far and the bytes of their messages; it may be nil.
+	Progress func(visits int, bytes int64)
 }
 
-// Write writes the page. It holds two states at a time, and parses of each what is new in it
-// where its messages begin as those of the state before. A state that cannot be read is told
-// on the page in its place; the error is ctx's, or that of w.
+// Write writes the page. It holds the messages of the session once. A state that cannot be read is told on the page in
+// its place; the error is ctx's, that of w, or one of the Redactor.
 func Write(ctx context.Context, w io.Writer, s Session) error {
 	p := &page{Writer: bufio.NewWriterSize(w, 64<<10), Session: s}
-	headers := make([]model.Header, s.Timeline.Len())
-	for n := range headers {
-		headers[n] = s.Timeline.Header(model.Node(n))
+	if err := p.readSession(ctx); err != nil {
+		return err
 	}
-	read := func(ctx context.Context, i int) ([]byte, error) { return s.Store.State(ctx, headers[i].Ref()) }
-	if s.States != nil {
-		read = s.States(headers)
+	if err := p.redactAll(); err != nil {
+		return err
 	}
 	p.writeBegin()
 	p.writeTree()
-	p.putHTML(`</nav><div id="shown">`)
-	first := p.firstShown()
-	for n := range model.Node(s.Timeline.Len()) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		data, err := read(ctx, int(n))
-		p.writeSnapshot(ctx, p.newState(ctx, n, data, err), n == first)
+	p.putHTML(`</nav><div id="talk">`)
+	if err := p.writeTalk(ctx); err != nil {
+		return err
 	}
 	p.putHTML("</div></main><script>")
 	p.putHTML(keys)
@@ -97,32 +95,60 @@ func Write(ctx context.Context, w io.Writer, s Session) error {
 type page struct {
 	*bufio.Writer
 	Session
-	// last is the state that was read last: mostly the one that the next is compared with.
-	last *state
+	// additions has one element a visit, and texts has the messages by their numbers.
+	additions []query.Addition
+	texts     [][]byte
+	// titles are the titles of the visits, without secrets.
+	titles []string
+	// told are the messages of states without a list that were shown, by their hashes.
+	told map[[sha256.Size]byte]bool
+	// parsed counts the bytes of states that were parsed beside messages.
+	parsed int
 }
 
-// state is a state that was read. Its view and its outline are nil until it is compared.
-type state struct {
-	node    model.Node
-	data    []byte
-	view    *view
-	outline *outline
-	gaps    model.Gaps
-	err     error
+// readSession reads what each visit adds.
+func (p *page) readSession(ctx context.Context) error {
+	p.additions = make([]query.Addition, p.Timeline.Len())
+	p.titles = make([]string, p.Timeline.Len())
+	p.told = map[[sha256.Size]byte]bool{}
+	visits, size := 0, int64(0)
+	take := func(message []byte) {
+		p.texts = append(p.texts, append([]byte(nil), message...))
+		size += int64(len(message))
+	}
+	for a, err := range query.Open(p.Store, p.Timeline).Additions(ctx, take) {
+		if err != nil {
+			return err
+		}
+		p.additions[a.Visit] = a
+		h := p.Timeline.Header(a.Visit)
+		p.titles[a.Visit] = h.Title
+		if visits++; p.Progress != nil {
+			p.Progress(visits, size)
+		}
+	}
+	return ctx.Err()
 }
 
 // putHTML writes HTML, which is the page's own.
 func (p *page) putHTML(html string) { p.WriteString(html) }
 
+// escape escapes a text for an element. In attributes, which are in double quotes, it escapes these too.
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+
 // writeText writes a text on one line, of a session or not.
-func (p *page) writeText(text string) { p.WriteString(html.EscapeString(printable.String(text))) }
+func (p *page) writeText(text string) { escape.WriteString(p, printable.String(text)) }
 
 // writeLines writes a text with its lines.
-func (p *page) writeLines(text string) { p.WriteString(html.EscapeString(printable.Text(text))) }
+func (p *page) writeLines(text string) { escape.WriteString(p, printable.Text(text)) }
 
 // writeElement writes a text of one line in an element of a class.
 func (p *page) writeElement(name, class, text string) {
-	p.putHTML("<" + name + ` class="` + class + `">`)
+	p.putHTML("<" + name)
+	if class != "" {
+		p.putHTML(` class="` + class + `"`)
+	}
+	p.putHTML(">")
 	p.writeText(text)
 	p.putHTML("</" + name + ">")
 }
@@ -133,15 +159,6 @@ func formatMoment(t time.Time) string {
 		return "unknown"
 	}
 	return t.UTC().Format(time.DateTime) + " UTC"
-}
-
-// newState returns the state of a snapshot as it was read.
-func (p *page) newState(ctx context.Context, n model.Node, data []byte, err error) *state {
-	s := &state{node: n, data: data, err: err}
-	if err == nil {
-		s.gaps, s.err = store.Gaps(ctx, p.Store, p.Timeline.Header(n).Ref())
-	}
-	return s
 }
 
 // cutText returns the beginning of a text of most bytes, never a part of a character, and whether

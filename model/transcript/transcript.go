@@ -34,6 +34,8 @@ type Part struct {
 	Output []json.RawMessage `json:"output,omitempty"`
 	Value  json.RawMessage   `json:"value,omitempty"`
 	Label  string            `json:"label,omitempty"`
+	// Files are the files in the part and in its result, in base64. No document has them.
+	Files [][]byte `json:"-"`
 }
 
 // partKinds are the words of the kinds of part; of any other it is its one word.
@@ -94,6 +96,7 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 		out.Status = statusWord(result.Status)
 		for part := range c.Parts(result) {
 			out.Output = append(out.Output, outputOf(c, &part))
+			out.addFile(c, &part)
 		}
 	case conversation.Context:
 		out.Text, out.Label = t.Text(b.Body), c.Label(b)
@@ -117,11 +120,22 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 			out.Value = t.Raw(b.Body) // what a tool printed
 		}
 	default:
+		out.addFile(c, b)
 		if out.Label = c.Label(b); t.Key(b.Node) == "json" { // a document has what the agent wrote
 			out.Value = t.Raw(t.Parent(b.Node))
 		}
 	}
 	return out
+}
+
+// addFile adds the bytes of a file that the state holds.
+func (part *Part) addFile(c *conversation.Conversation, b *conversation.Block) {
+	switch b.Kind {
+	case conversation.Image, conversation.Media:
+		if data := c.Base64(b); data != nil {
+			part.Files = append(part.Files, data)
+		}
+	}
 }
 
 // ShownJSON returns the JSON value to show for the part, or nil: a file shows only its label.

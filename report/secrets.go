@@ -1,0 +1,59 @@
+package report
+
+import (
+	"fmt"
+
+	"hindcast/model"
+)
+
+// redactAll hides the secrets of the session, if it has a Redactor: it learns all of them before it hides the first.
+func (p *page) redactAll() error {
+	r := p.Redactor
+	if r == nil {
+		return nil
+	}
+	for _, text := range p.texts {
+		if err := r.Learn(inArray(text)); err != nil {
+			return fmt.Errorf("redact: a message: %w", err)
+		}
+	}
+	for n := range p.additions {
+		if state, is := p.readRest(model.Node(n)); is {
+			if err := r.Learn(state); err != nil {
+				return fmt.Errorf("redact: snapshot %s: %w", p.Timeline.Name(model.Node(n)), err)
+			}
+		}
+	}
+	if err := r.FinishLearning(); err != nil {
+		return err
+	}
+	for i, text := range p.texts {
+		hidden, err := r.State(inArray(text))
+		if err != nil {
+			return fmt.Errorf("redact: a message: %w", err)
+		}
+		p.texts[i] = hidden[1 : len(hidden)-1]
+	}
+	for n := range p.titles {
+		p.titles[n] = p.hideText("title", p.titles[n])
+	}
+	p.Title, p.ID = p.hideText("title", p.Title), p.hideText("session", p.ID)
+	return nil
+}
+
+// hideText returns a text without its secrets; a text that still has one is left out.
+func (p *page) hideText(name, text string) string {
+	if p.Redactor == nil {
+		return text
+	}
+	hidden, err := p.Redactor.Text(name, text)
+	if err != nil {
+		return "[redacted]"
+	}
+	return hidden
+}
+
+// inArray returns a message as the one element of an array.
+func inArray(message []byte) []byte {
+	return append(append(append(make([]byte, 0, len(message)+2), '['), message...), ']')
+}
