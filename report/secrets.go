@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"hindcast/model"
 )
@@ -13,7 +14,7 @@ func (p *page) redactAll() error {
 		return nil
 	}
 	for _, text := range p.texts {
-		if err := r.Learn(inArray(text)); err != nil {
+		if err := r.Learn(inState(text)); err != nil {
 			return fmt.Errorf("redact: a message: %w", err)
 		}
 	}
@@ -28,11 +29,11 @@ func (p *page) redactAll() error {
 		return err
 	}
 	for i, text := range p.texts {
-		hidden, err := r.State(inArray(text))
+		hidden, err := r.State(inState(text))
 		if err != nil {
 			return fmt.Errorf("redact: a message: %w", err)
 		}
-		p.texts[i] = hidden[1 : len(hidden)-1]
+		p.texts[i] = hidden[len(stateBegin) : len(hidden)-len(stateEnd)]
 	}
 	for n := range p.titles {
 		p.titles[n] = p.hideText("title", p.titles[n])
@@ -53,7 +54,10 @@ func (p *page) hideText(name, text string) string {
 	return hidden
 }
 
-// inArray returns a message as the one element of an array.
-func inArray(message []byte) []byte {
-	return append(append(append(make([]byte, 0, len(message)+2), '['), message...), ']')
+// stateBegin and stateEnd stand around a message in a state.
+const stateBegin, stateEnd = `{"messages":[`, `]}`
+
+// inState returns a state of one message.
+func inState(message []byte) []byte {
+	return slices.Concat([]byte(stateBegin), message, []byte(stateEnd))
 }
