@@ -326,9 +326,9 @@ func isRandom(word string) bool {
 }
 
 // drawnWords appends the words of a text that look drawn by chance and are not known to be
-// something else: a hash, an id, a public key, the bytes of a file. public are the parts of the text that
-// everybody may read, in order.
-func (r *Redactor) drawnWords(spans []span, text string, public [][]int) []span {
+// something else: a hash, an id, a public key, the bytes of a file. public returns the parts of the text that
+// everybody may read; it is called only for a text with such a word.
+func (r *Redactor) drawnWords(spans []span, text string, public func() [][]int) []span {
 	for i := 0; i < len(text); {
 		if !isDrawnByte(text[i]) {
 			i++
@@ -352,12 +352,7 @@ func (r *Redactor) drawnWords(spans []span, text string, public [][]int) []span 
 		for from < to && text[from] == '/' {
 			from++
 		}
-		for len(public) > 0 && public[0][1] <= from {
-			public = public[1:]
-		}
-		if len(public) > 0 && from >= public[0][0] {
-			continue
-		}
+		begin := from
 		inURL := isInURL(text, from)
 		if !inURL && hasName(text[from:to]) {
 			continue // the path of a file
@@ -373,7 +368,7 @@ func (r *Redactor) drawnWords(spans []span, text string, public [][]int) []span 
 				if plain, encoded := decodeBase64(word); encoded {
 					hide = len(r.search(plain, false)) > 0
 				}
-				if hide {
+				if hide && !slices.ContainsFunc(public(), func(part []int) bool { return part[0] <= begin && begin < part[1] }) {
 					if end == to {
 						end = i
 					}

@@ -105,6 +105,8 @@ type Redactor struct {
 	// keys are keys without their secrets, and clean the hashes of elements of arrays that have none.
 	keys  map[string]string
 	clean map[[sha256.Size]byte]bool
+	// quiet are the hashes of texts in which no secret was found while they were learned.
+	quiet map[[sha256.Size]byte]bool
 	// looked counts the bytes of states in which secrets were looked for.
 	looked int
 
@@ -145,7 +147,7 @@ type Finding struct {
 // New returns a Redactor, which learns secrets before it hides them. The error is about a
 // path or a pattern.
 func New(o Options) (*Redactor, error) {
-	r := &Redactor{options: o, secrets: map[string]secret{}, learning: true, ids: map[string]bool{},
+	r := &Redactor{options: o, secrets: map[string]secret{}, learning: true, ids: map[string]bool{}, quiet: map[[sha256.Size]byte]bool{},
 		places: map[place]map[int]bool{}, met: make([]bool, len(o.Paths)+len(o.Patterns))}
 	r.forget()
 	for _, path := range o.Paths {
@@ -596,7 +598,7 @@ func (r *Redactor) inKey(key string) []span {
 			spans = append(spans, span{m[0], m[1], rule.kind, true})
 		}
 	}
-	return joinOverlaps(r.drawnWords(spans, key, publicBlocks().FindAllStringIndex(key, -1)))
+	return joinOverlaps(r.drawnWords(spans, key, func() [][]int { return publicBlocks().FindAllStringIndex(key, -1) }))
 }
 
 // valueText returns the key under which a value is remembered: the text of a string or a number. A container's
@@ -689,6 +691,13 @@ func (r *Redactor) text(text string, nested int, calm bool) (string, error) {
 	if out, there := r.memo[at]; there {
 		return out, nil
 	}
+	sum := sha256.Sum256([]byte(text))
+	if calm {
+		sum[0] ^= 1
+	}
+	if !r.learning && r.quiet[sum] && r.replacer.Replace(text) == text {
+		return text, nil
+	}
 	if r.learning {
 		r.noteMet(text)
 		if calm && len(text) >= leastDrawn && len(text) <= mostID && len(r.ids) < mostSpread && isRandom(text) {
@@ -704,6 +713,9 @@ func (r *Redactor) text(text string, nested int, calm bool) (string, error) {
 	})
 	if err != nil {
 		return "", err
+	}
+	if r.learning && out == text && len(r.quiet) < mostClean {
+		r.quiet[sum] = true
 	}
 	cost := len(text) + len(out) + memoCost
 	if r.memoBytes += cost; r.memoBytes > memoBytes {

@@ -198,11 +198,14 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 	if calm && len(spans) == 0 {
 		return nil
 	}
-	public := publicBlocks().FindAllStringIndex(text, -1)
+	public := sync.OnceValue(func() [][]int { return publicBlocks().FindAllStringIndex(text, -1) })
 	if !calm {
 		spans = r.drawnWords(spans, text, public)
 	}
-	return spansOutside(spans, public)
+	if len(spans) == 0 {
+		return nil
+	}
+	return spansOutside(spans, public())
 }
 
 // spansOutside returns the secrets that do not lie in one of some parts of a text, unless their own shape tells
