@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +29,7 @@ import (
 // reportCommand is `hindcast report`.
 func (a *App) reportCommand() *cobra.Command {
 	var to string
-	var bare bool
+	var bare, open bool
 	var how sharing
 	cmd := a.answeringCommand(oneSession, &cobra.Command{
 		Use:   "report [STORE...] [SESSION]",
@@ -42,12 +44,23 @@ from snapshot to snapshot, ( and ) from prompt to prompt, { and } from branch to
 Texts of the session are text in it, whatever they hold. Without SESSION it is the one
 that changed last.
 
+The rows of a small session lie in its page: hindcast page.html opens them as a store that
+is only read. --open shows the page, without -o out of a new folder for temporary files.
+
 Secrets are hidden in a page, as with export --redact, unless --unredacted is given.
 
 ` + redacts,
 		Example: `  hindcast report trips.db trip-planner -o trip.html
   hindcast report trips.db trip-planner --only 3..11.1 --unredacted -o part.html`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
+		to := to
+		if open && to == "" {
+			dir, err := os.MkdirTemp("", "hindcast-")
+			if err != nil {
+				return err
+			}
+			to = filepath.Join(dir, "report.html")
+		}
 		var err error
 		done := tally{Store: to, Sessions: 1}
 		how.hides = !bare
@@ -66,10 +79,14 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 		if to == "" {
 			return nil
 		}
-		return p.writeTally("reported", &done)
+		if err := p.writeTally("reported", &done); err != nil || !open {
+			return err
+		}
+		return openFile(ctx, to)
 	})
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
+		case open:
 		case asJSON(cmd) && to == "":
 			return usagef("report: the page is HTML, and no JSON: with --json, name a file with -o")
 		case to == "" && a.OutTerminal:
@@ -80,6 +97,7 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 		return nil
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
+	cmd.Flags().BoolVar(&open, "open", false, "open the page in the browser")
 	cmd.Flags().BoolVar(&bare, "unredacted", false, "hide no secrets")
 	how.addFlags(cmd)
 	return cmd
@@ -94,6 +112,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 	}
 	page := report.Session{Store: s, ID: session, Title: info.Title}
 	hidden := func() []redact.Finding { return nil }
+	var rowsHow sharing // of the rows in the page
 	switch {
 	case how.only != "" || how.paths != nil:
 		what, err := a.shareRows(ctx, s, []string{session}, how)
@@ -123,6 +142,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 			return &usageError{err}
 		}
 		page.Redactor = r
+		rowsHow.hides, rowsHow.patterns = how.hides, how.patterns
 		hidden = func() []redact.Finding { return notNil(r.Findings()) }
 	}
 	if page.Timeline, err = a.labelledTimeline(ctx, page.Store, session); err != nil {
@@ -133,6 +153,13 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		return err
 	}
 	done.Snapshots = page.Timeline.Snapshots()
+	page.Rows = func(w io.Writer) error {
+		what, err := a.shareRows(ctx, page.Store, []string{session}, &rowsHow)
+		if err == nil {
+			_, err = a.Encode(w, what.rows)
+		}
+		return err
+	}
 	page.Facts = func(stats []query.Stat) []model.Fact { return cardFacts(&info, page.Timeline, stats, list) }
 	page.Notes = func() []string {
 		done.Hidden = hidden()
@@ -147,6 +174,19 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		}
 	}
 	return report.Write(ctx, w, page)
+}
+
+// openFile opens a file in the program that the desktop has for it.
+func openFile(ctx context.Context, path string) error {
+	opener := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, cmp.Or(opener, "xdg-open"), path).CombinedOutput(); err != nil {
+		return fmt.Errorf("report: open %s: %w: %.200s", path, err, printable.String(string(out)))
+	}
+	return nil
 }
 
 // findInfo returns the facts that a list of sessions has about one.

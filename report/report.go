@@ -10,6 +10,8 @@
 //	parts.go    the parts of a message: texts, calls, pictures
 //	prose.go    markdown and code as HTML
 //	state.go    the changes of a state beside its messages
+//	secrets.go  what is hidden
+//	rows.go     the session itself, for Hindcast to open the page as a store
 //	style.css   light and dark, wide and narrow, on paper
 //	keys.js     keys and the search field
 //
@@ -65,6 +67,9 @@ type Session struct {
 	// Notes returns lines that stand on top of the page, such as on what was left out, once all is redacted. It may
 	// be nil.
 	Notes func() []string
+	// Rows writes the session as a portable file, without its secrets, for the page of a small session to hold; it may
+	// be nil.
+	Rows func(w io.Writer) error
 	// Progress is called with the number of visits read so far and the bytes of their messages; it may be nil.
 	Progress func(visits int, bytes int64)
 }
@@ -87,7 +92,11 @@ func Write(ctx context.Context, w io.Writer, s Session) error {
 	}
 	p.putHTML("</div></main><script>")
 	p.putHTML(keys)
-	p.putHTML("</script></body></html>\n")
+	p.putHTML("</script>")
+	if err := p.writeRows(); err != nil {
+		return err
+	}
+	p.putHTML("</body></html>\n")
 	return errors.Join(ctx.Err(), p.Flush())
 }
 

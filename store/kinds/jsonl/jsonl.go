@@ -77,6 +77,9 @@ func recognise(_ context.Context, path string) (string, bool, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", false, err
 	}
+	if isPage(start) {
+		return "a page of Hindcast with the rows of its session", true, nil
+	}
 	first := bytes.TrimLeft(bytes.TrimPrefix(start, byteOrderMark), " \t\r\n")
 	first, _, _ = bytes.Cut(first, []byte("\n"))
 	if len(first) == 0 || first[0] != '{' {
@@ -136,6 +139,16 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("jsonl: %w", err)
+	}
+	if rows, err := openPage(f); rows != nil || err != nil {
+		var s *Store
+		if err == nil {
+			s, err = From(ctx, path, rows)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("jsonl: read the rows in %q: %w", path, err)
+		}
+		return s, nil
 	}
 	s, err := open(ctx, path, f)
 	if err != nil {
