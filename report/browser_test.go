@@ -62,7 +62,7 @@ func TestPage_inABrowser(t *testing.T) {
 			t.Errorf("the tree lacks %q:\n%s", want, tree)
 		}
 	}
-	talk := value[string](b, "document.getElementById('talk').innerText")
+	talk := value[string](b, "document.getElementById('talk').textContent")
 	for _, want := range []string{"Two nights in Lyon in May, please.", "You leave at 10:40", "search_trains", "#6.1, 2 snapshots: left by a restore to #5"} {
 		if !strings.Contains(talk, want) {
 			t.Errorf("the talk lacks %q:\n%s", want, talk)
@@ -73,7 +73,7 @@ func TestPage_inABrowser(t *testing.T) {
 		t.Fatalf("a click on #11.1 leads to %s", got)
 	}
 	value[any](b, "document.querySelector('#n11\\\\.1 details.state').open = true")
-	text := value[string](b, "document.getElementById('n11.1').innerText")
+	text := value[string](b, "document.getElementById('n11.1').textContent")
 	for _, want := range []string{"#11.1 tool iteration", "state since #10", "/cart/total", "205.5 → 0", "Can I take a later train?", "cancel_all", "3 bookings cancelled."} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("#11.1 lacks %q:\n%s", want, text)
@@ -109,7 +109,7 @@ func TestPage_findsWhatIsFolded(t *testing.T) {
 	if told := value[string](b, "document.querySelector('output').value"); told != "1 of 2" {
 		t.Errorf("the field says %q", told)
 	}
-	if !value[bool](b, "[...document.querySelectorAll('details.left')].some(d => d.open && d.innerText.includes('3 bookings cancelled'))") {
+	if !value[bool](b, "[...document.querySelectorAll('details.left')].some(d => d.open && d.textContent.includes('3 bookings cancelled'))") {
 		t.Error("the branch with the hit is not open")
 	}
 	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Escape"}, nil)

@@ -76,6 +76,12 @@ document.querySelector('form').addEventListener('submit', event => {
   if (field.value.toLowerCase() !== words) find(field.value);
   turn(1);
 });
+addEventListener('click', event => {
+  const hash = event.target.closest('nav a, h2 a')?.hash;
+  if (!hash || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  show(document.getElementById(hash.slice(1)));
+});
 addEventListener('hashchange', () => show(document.getElementById(location.hash.slice(1))));
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

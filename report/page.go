@@ -283,6 +283,10 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 	if n == t.Head() {
 		p.putHTML(" <em class=\"is\">head</em>")
 	}
+	if !slices.ContainsFunc(said, hasParts) { // its results stand with their calls
+		p.putHTML(" ")
+		p.writeText(conversation.Cut(p.titles[n], mostTitle))
+	}
 	if !h.CreatedAt.IsZero() {
 		p.putHTML(" <time>")
 		p.writeText(formatMoment(h.CreatedAt))
@@ -296,12 +300,8 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 			p.putHTML("</p>")
 		}
 	}
-	shown := false
 	for i := range said {
-		shown = p.writeMessage(&said[i]) || shown
-	}
-	if !shown && p.titles[n] != "" {
-		p.writeElement("p", "quiet", conversation.Cut(p.titles[n], mostTitle))
+		p.writeMessage(&said[i])
 	}
 	if a := &p.additions[n]; a.Unread != nil {
 		p.writeElement("p", "error", "the state of "+t.Name(n)+" cannot be read: "+a.Unread.Error())

@@ -39,11 +39,17 @@ func isPrompt(m transcript.Message) bool {
 	return by == conversation.Prompt
 }
 
-// writeMessage writes a message, and reports whether there was anything to write: a message of results alone stands
-// with their calls.
-func (p *page) writeMessage(m *transcript.Message) bool {
-	if len(m.Parts) == 0 {
-		return false
+// hasParts reports whether a message has more than results, which stand with their calls.
+func hasParts(m transcript.Message) bool { return len(m.Parts) > 0 }
+
+// writeMessage writes a message. The instructions of an agent are a fold.
+func (p *page) writeMessage(m *transcript.Message) {
+	if !hasParts(*m) {
+		return
+	}
+	if m.Role == conversation.System.String() {
+		p.beginFold("given", m.Role, m.Parts[0].Text)
+		defer p.putHTML("</details>")
 	}
 	class := m.Role
 	if isPrompt(*m) {
@@ -59,7 +65,6 @@ func (p *page) writeMessage(m *transcript.Message) bool {
 		p.writePart(&m.Parts[i])
 	}
 	p.putHTML("</article>")
-	return true
 }
 
 func (p *page) writePart(part *transcript.Part) {
