@@ -1,11 +1,9 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +84,7 @@ func (p *page) writePart(part *transcript.Part) {
 		p.writeValue(part.ShownJSON())
 		p.putHTML("</details>")
 	default:
-		p.writeFiles(part)
+		p.writePictures(part)
 		p.writeElement("p", "quiet", "▣ "+cmp.Or(part.Label, part.Kind))
 	}
 }
@@ -175,7 +173,7 @@ func (p *page) writeCall(part *transcript.Part) {
 		p.putHTML("</div>")
 	}
 	p.putHTML("</details>")
-	p.writeFiles(part)
+	p.writePictures(part)
 }
 
 // writeInput writes the arguments of a call: texts as texts, an edit as the words that it changes.
@@ -268,54 +266,13 @@ func (p *page) writeValue(value []byte) {
 	p.writePre("json", string(splice.Pretty(value)))
 }
 
-// pictureTypes are the pictures that the page shows, with the bytes that they begin with.
-var pictureTypes = []struct{ name, begin string }{
-	{"image/png", "\x89PNG\r\n\x1a\n"}, {"image/jpeg", "\xff\xd8\xff"}, {"image/gif", "GIF8"}, {"image/webp", "RIFF"},
-}
-
-// mostPicture bounds a picture, in bytes of base64.
-const mostPicture = 16 << 20
-
-// pictureOf returns the type that the bytes of a picture tell, and the picture in plain base64; "" of any other file.
-func pictureOf(data []byte) (name string, plain []byte) {
-	if len(data) < 32 || len(data) > mostPicture {
-		return "", nil
-	}
-	plain = bytes.TrimRight(bytes.Map(func(r rune) rune {
-		switch r {
-		case '-':
-			return '+'
-		case '_':
-			return '/'
-		case '\n', '\r':
-			return -1
-		}
-		return r
-	}, data), "=")
-	if slices.ContainsFunc(plain, func(c byte) bool {
-		return !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/')
-	}) {
-		return "", nil
-	}
-	head := make([]byte, 24)
-	if _, err := base64.RawStdEncoding.Decode(head, plain[:32]); err != nil {
-		return "", nil
-	}
-	for _, of := range pictureTypes {
-		if bytes.HasPrefix(head, []byte(of.begin)) && (of.begin != "RIFF" || string(head[8:12]) == "WEBP") {
-			return of.name, append(plain, "=="[:(4-len(plain)%4)%4%3]...)
-		}
-	}
-	return "", nil
-}
-
-// writeFiles shows the pictures of a part.
-func (p *page) writeFiles(part *transcript.Part) {
-	for _, data := range part.Files {
-		if name, plain := pictureOf(data); name != "" {
-			p.putHTML(`<img alt="" src="data:` + name + `;base64,`)
-			p.Write(plain)
-			p.putHTML(`">`)
-		}
+// writePictures shows the pictures of a part.
+func (p *page) writePictures(part *transcript.Part) {
+	for _, picture := range part.Pictures {
+		p.putHTML(`<img alt="" src="data:image/` + picture.Format + `;base64,`)
+		text := base64.NewEncoder(base64.StdEncoding, p)
+		_, _ = text.Write(picture.Data) // the page keeps its error
+		_ = text.Close()
+		p.putHTML(`">`)
 	}
 }

@@ -67,7 +67,7 @@ func (c *Conversation) Bytes(b *Block) int64 {
 	if b.Kind == Context {
 		return int64(len(c.tape.Text(b.Body)))
 	}
-	raw := c.Base64(b)
+	raw := c.base64Of(b)
 	if raw == nil {
 		return -1
 	}
@@ -80,10 +80,10 @@ func (c *Conversation) IsEncrypted(b *Block) bool {
 	return b.Kind == Reasoning && b.Body >= 0 && (c.tape.Key(b.Body) == "redactedContent" || c.tape.Key(b.Body) == "encrypted_content")
 }
 
-// Base64 returns the base64 text of a file, or nil. Strands for Python marks its
+// base64Of returns the base64 text of a file, or nil. Strands for Python marks its
 // bytes ({"__bytes_encoded__": true, "data": …}, session.py), the TypeScript
 // SDK writes them bare, Genkit and OpenAI use data URLs, Gemini inline data.
-func (c *Conversation) Base64(b *Block) []byte {
+func (c *Conversation) base64Of(b *Block) []byte {
 	t, n := c.tape, b.Body
 	if inner := t.Find(n, "bytes"); inner >= 0 {
 		n = inner
@@ -117,7 +117,7 @@ var inBase64 = map[string]bool{"data": true, "base64": true, "blob": true, "file
 // pictureLabel returns the label of a file that the state holds and whose type is known, such as
 // "image/png 1×1, 68 B"; "" of another.
 func (c *Conversation) pictureLabel(b *Block) string {
-	raw, is := c.Base64(b), ""
+	raw, is := c.base64Of(b), ""
 	if raw == nil { // an address tells where it is
 		return ""
 	}

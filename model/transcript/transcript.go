@@ -34,8 +34,14 @@ type Part struct {
 	Output []json.RawMessage `json:"output,omitempty"`
 	Value  json.RawMessage   `json:"value,omitempty"`
 	Label  string            `json:"label,omitempty"`
-	// Files are the files in the part and in its result, in base64. No document has them.
-	Files [][]byte `json:"-"`
+	// Pictures are the pictures in the part and in its result. No document has them.
+	Pictures []Picture `json:"-"`
+}
+
+// Picture is a picture in a format that its bytes tell: "png", "jpeg", "gif" or "webp".
+type Picture struct {
+	Format string
+	Data   []byte
 }
 
 // partKinds are the words of the kinds of part; of any other it is its one word.
@@ -96,7 +102,7 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 		out.Status = statusWord(result.Status)
 		for part := range c.Parts(result) {
 			out.Output = append(out.Output, outputOf(c, &part))
-			out.addFile(c, &part)
+			out.addPicture(c, &part)
 		}
 	case conversation.Context:
 		out.Text, out.Label = t.Text(b.Body), c.Label(b)
@@ -120,7 +126,7 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 			out.Value = t.Raw(b.Body) // what a tool printed
 		}
 	default:
-		out.addFile(c, b)
+		out.addPicture(c, b)
 		if out.Label = c.Label(b); t.Key(b.Node) == "json" { // a document has what the agent wrote
 			out.Value = t.Raw(t.Parent(b.Node))
 		}
@@ -128,13 +134,10 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 	return out
 }
 
-// addFile adds the bytes of a file that the state holds.
-func (part *Part) addFile(c *conversation.Conversation, b *conversation.Block) {
-	switch b.Kind {
-	case conversation.Image, conversation.Media:
-		if data := c.Base64(b); data != nil {
-			part.Files = append(part.Files, data)
-		}
+// addPicture adds the picture that a block holds, if it holds one.
+func (part *Part) addPicture(c *conversation.Conversation, b *conversation.Block) {
+	if format, data := c.Picture(b); format != "" {
+		part.Pictures = append(part.Pictures, Picture{format, data})
 	}
 }
 
