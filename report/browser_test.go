@@ -106,7 +106,7 @@ func TestPage_findsWhatIsFolded(t *testing.T) {
 	b.call("Input.insertText", map[string]any{"text": "3 bookings cancelled"}, nil)
 	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Enter", "text": "\r"}, nil)
 	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": "Enter"}, nil)
-	if told := value[string](b, "document.querySelector('output').value"); told != "1 of 2" {
+	if told := value[string](b, "document.querySelector('output').value"); told != "1 of 3" {
 		t.Errorf("the field says %q", told)
 	}
 	if !value[bool](b, "[...document.querySelectorAll('details.left')].some(d => d.open && d.textContent.includes('3 bookings cancelled'))") {
