@@ -186,10 +186,14 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	return r.End(text)
 }
 
-// drawTitle draws a title. Where it does not fit, the outcome of a call keeps up to half of the cells.
+// drawTitle draws a title. Where it does not fit, the outcome of the first call keeps up to half of the cells, or the
+// session that the row started.
 func drawTitle(r *cell.Row, st theme.Style, title string, room int) {
-	at := strings.LastIndex(title, "  ")
-	if at <= 0 || titleFits(title, room) {
+	at := strings.Index(title, "  ")
+	if at < 0 {
+		at = strings.LastIndex(title, " → ")
+	}
+	if at <= 0 || room < 2*slim || titleFits(title, room) {
 		r.Column(st, title, room)
 		return
 	}

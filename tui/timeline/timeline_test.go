@@ -77,23 +77,23 @@ func check(t *testing.T, got, want string) {
 func TestPane_drawsTheTree(t *testing.T) {
 	check(t, picture(t, pane(t, trip(t), 60, 22), 60, 22), `
   ○    0   end    Two nights in Lyon in May, please. …
-  ▾    1   tool   search_trains ok, search_hotel… 1 step 2s
+  ▾    1   tool   search_trains {…  07:58 for 85… 1 step 2s
   ○    2   end    The 09:40 costs 60.50 and Hotel Bel…  +2s
-  ▾    3   tool ✗ book_train ok, book_hotel:… 2 steps 6s ✗1
-  ○    4   tool   book_hotel ok                         +4s
+  ▾    3   tool ✗ book_hotel {h…  Hotel Bell… 2 steps 6s ✗1
+  ○    4   tool   book_hotel {hotel…  Room 12, two ni…  +4s
   ○    5   end    Done: the 09:40, and Hotel des Terr…  +2s
   ├─╮   left by a restore to #5 at 12:06
-  │ ▿  6.1 tool   book_event ok                   1 step 2s
+  │ ▿  6.1 tool   book_event {eve…  Box 3. 240.0… 1 step 2s
   │ ◌  7.1 end    You have a box at the opera! The tr…  +2s
-  ▾    6.2 tool   search_events ok, weather ok   2 steps 5s
-  ○    7.2 tool   book_event ok                         +3s
+  ▾    6.2 tool   search_events …  Jazz at the … 2 steps 5s
+  ○    7.2 tool   book_event {event…  One seat. 25.00…  +3s
   ○    8   end    Jazz at the Hot Club, dry and under…  +2s
   ○    9   end    cart shown in USD                    +15s
   ○   10   end    cart shown in EUR again               +6s
   ├─╮   left by a restore to #10 at 12:07
-  │ ▿ 11.1 tool   cancel_all ok                   1 step 2s
+  │ ▿ 11.1 tool   cancel_all {con…  3 bookings c… 1 step 2s
   │ ◌ 12.1 end    Everything is cancelled. Where woul…  +2s
-  ▾   11.2 tool   change_train ok                2 steps 3s
+  ▾   11.2 tool   change_train {…  Seat 18, coa… 2 steps 3s
   ○   12.2 end    You leave at 10:40; all else stays.…  +2s
 ▌ ◉   13   done   the trip is booked                    +1s
 
@@ -119,8 +119,8 @@ func TestPane_explainsTheRow(t *testing.T) {
 	}{
 		{5, " turn 2 · ◌ from here: #6.1 left by a restore to #5 at 12:06 · Done: the 09:40,…"},
 		{7, " turn 3 · ◌ #7.1 left by a restore to #5 at 12:06 · You have a box at the opera…"},
-		{3, " turn 2 · ✗ error · book_train ok, book_hotel: Hotel Bellecour: no room left fo…"},
-		{4, " turn 2 · tool iteration"},
+		{3, " turn 2 · ✗ error · book_hotel {hotel: \"Hotel Bellecour\", nights: 2}  Hotel Bel…"},
+		{4, " turn 2 · book_hotel {hotel: \"Hotel des Terreaux\", nights: 2}  Room 12, two nig…"},
 		{0, " turn 0 · Two nights in Lyon in May, please. I can spend 300 euros."},
 	} {
 		p.Select(tc.node)
@@ -138,11 +138,11 @@ func TestPane_wideRoomShowsMore(t *testing.T) {
 	p.Blur()
 	check(t, picture(t, p, 90, 6), `
   ○    0   end  4a6b9758 12:04:00   Two nights in Lyon in May, please. I can spend …
-▌=▾    1   tool fc628baa 12:04:02   search_trains ok, search_hotels ok          1 step 2s
+▌=▾    1   tool fc628baa 12:04:02   search_trains {from: …  07:58 for 85.00 EU… 1 step 2s
   ○    2   end  aeb5c015 12:04:04   The 09:40 costs 60.50 and Hotel Bellecour 110.0…  +2s
-  ▾    3   tool 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Belle… 2 steps 6s ✗1
-  ○    4   tool 6798430f 12:04:32   book_hotel ok                                     +4s
- turn 1 · tool iteration
+  ▾    3   tool 38521b1b 12:04:28 ✗ book_hotel {hotel: …  Hotel Bellecour:… 2 steps 6s ✗1
+  ○    4   tool 6798430f 12:04:32   book_hotel {hotel: "Hot…  Room 12, two nights. …  +4s
+ turn 1 · search_trains {from: "Paris", to: "Lyon", day: "2026-05-09"}  07:58 for 85.00 E…
 `)
 }
 
@@ -280,7 +280,7 @@ func TestFind_looksAtWhatRowsShow(t *testing.T) {
 		query string
 		want  []model.Node
 	}{
-		{"OPERA", []model.Node{7}},
+		{"OPERA", []model.Node{6, 7}},
 		{"#6", []model.Node{6, 8}},
 		{"13", []model.Node{17}},
 		{"420.50", []model.Node{7}},
@@ -431,12 +431,12 @@ func TestPane_narrowRowsKeepNameAndTitle(t *testing.T) {
 		w    int
 		want string
 	}{
-		{90, "  ○    3   tool 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Bellecour: no … +24s"},
-		{78, "  ○    3   tool 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Be… +24s"},
-		{70, "  ○    3   tool 38521b1b ✗ book_train ok, book_hotel: Hotel Bel… +24s"},
-		{60, "  ○    3   tool ✗ book_train ok, book_hotel: Hotel Be… +24s"},
-		{55, "  ○    3   tool ✗ book_train ok, book_hotel: Hot… +24s"},
-		{40, "  ○    3   tool ✗ book_train ok, book_h…"},
+		{90, "  ○    3   tool 38521b1b 12:04:28 ✗ book_hotel {hotel: \"Hot…  Hotel Bellecour: no r… +24s"},
+		{78, "  ○    3   tool 38521b1b 12:04:28 ✗ book_hotel {hotel…  Hotel Bellecour… +24s"},
+		{70, "  ○    3   tool 38521b1b ✗ book_hotel {hotel:…  Hotel Bellecour… +24s"},
+		{60, "  ○    3   tool ✗ book_hotel {hotel…  Hotel Bellecour… +24s"},
+		{55, "  ○    3   tool ✗ book_hotel {hot…  Hotel Bellec… +24s"},
+		{40, "  ○    3   tool ✗ book_hotel {hotel: \"H…"},
 		{24, "  ○    3   tool ✗ book_…"},
 	} {
 		lines := strings.Split(picture(t, pane(t, oneTurn(trip(t)), tc.w, 30), tc.w, 30), "\n")

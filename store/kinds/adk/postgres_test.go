@@ -2,6 +2,7 @@ package adk
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,9 @@ func TestPostgres(t *testing.T) {
 	for i, h := range list {
 		is, was := h, same[i]
 		is.ID, is.ParentID, is.CreatedAt, is.Reason = was.ID, was.ParentID, was.CreatedAt, was.Reason
+		if words := wordsOf(is.Title); slices.Equal(words, wordsOf(was.Title)) {
+			is.Title = was.Title // PostgreSQL keeps the arguments of a call in another order
+		}
 		if is != was || h.CreatedAt.IsZero() || (h.Reason == nil) != (same[i].Reason == nil) || h.Size != was.Size {
 			t.Errorf("#%d is\n%+v and in SQLite\n%+v", i, h, was)
 		}
@@ -103,4 +107,9 @@ func TestPostgres_idThatIsTooLong(t *testing.T) {
 	if c.Rows(t, address) != was {
 		t.Error("rows were written")
 	}
+}
+
+// wordsOf returns the words of a title in alphabetical order.
+func wordsOf(title string) []string {
+	return slices.Sorted(slices.Values(strings.FieldsFunc(title, func(r rune) bool { return strings.ContainsRune(" ,{}", r) })))
 }
