@@ -68,8 +68,8 @@ func TestDecodeRow_titles(t *testing.T) {
 	}{
 		{`[]`, "", 0},
 		{`[{"role":"model","content":[{"text":"a\nb"}]}]`, "a b", 0},
-		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"},"metadata":{"interrupt":true}}]}]`, "calls pay", model.MarkInterrupted},
-		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"}}]},{"role":"tool","content":[{"toolResponse":{"name":"pay","ref":"1","output":1}}]}]`, "pay", 0},
+		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"},"metadata":{"interrupt":true}}]}]`, "pay", model.MarkInterrupted},
+		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"}}]},{"role":"tool","content":[{"toolResponse":{"name":"pay","ref":"1","output":1}}]}]`, "pay  1", 0},
 		{`[` + long + `{"role":"user","content":[{"text":"last"}]}]`, "last", 0},
 		{`[{"role":"user","content":[{"text":"` + strings.Repeat("y", 2<<20) + `"}]}]`, "", 0},
 		{`"none"`, "", 0},
