@@ -64,9 +64,24 @@ func listingOf(t *testing.T, n, others int) (m *Model, s *manySessions, first te
 
 // drain runs what follows a message until the sessions are listed.
 func drain(m *Model, msg tea.Msg) {
-	for cmd := tea.Cmd(func() tea.Msg { return msg }); m.tasks[listing].running; {
-		_, cmd = m.Update(cmd())
+	readOn(m, func() tea.Msg { return msg })
+}
+
+// readOn runs a command and what follows it until the sessions are listed.
+func readOn(m *Model, cmd tea.Cmd) {
+	for m.tasks[listing].running {
+		cmd = readPart(m, cmd)
 	}
+}
+
+// readPart runs a command, of several the one that reads, and returns what follows it.
+func readPart(m *Model, cmd tea.Cmd) tea.Cmd {
+	msg := cmd()
+	if all, ok := msg.(tea.BatchMsg); ok {
+		msg = all[0]()
+	}
+	_, cmd = m.Update(msg)
+	return cmd
 }
 
 // The first sessions show before the others are read. The cursor stays where it is: at the
@@ -76,7 +91,7 @@ func TestSessions_showAsTheyAreRead(t *testing.T) {
 		m, s, msg := listingOf(t, 40, 1000)
 		_, cmd := m.Update(msg)
 		for m.list.Len() < 40 && m.tasks[listing].running { // a loaded machine reads them in several parts
-			_, cmd = m.Update(cmd())
+			cmd = readPart(m, cmd)
 		}
 		if s.ended || m.list.Len() != 40 {
 			t.Fatalf("%d sessions show, ended: %t", m.list.Len(), s.ended)
@@ -90,9 +105,7 @@ func TestSessions_showAsTheyAreRead(t *testing.T) {
 			t.Fatalf("the first sessions do not show:\n%s", view)
 		}
 		close(s.more)
-		for m.tasks[listing].running {
-			_, cmd = m.Update(cmd())
-		}
+		readOn(m, cmd)
 		if m.list.Len() != 1040 || !s.ended || m.tasks[listing].running {
 			t.Errorf("%d sessions show; ended: %t", m.list.Len(), s.ended)
 		}
@@ -113,9 +126,7 @@ func TestSessions_stayUntilTheyAreListedAnew(t *testing.T) {
 		t.Errorf("%d sessions show while they are read", m.list.Len())
 	}
 	close(s.more)
-	for m.tasks[listing].running {
-		_, cmd = m.Update(cmd())
-	}
+	readOn(m, cmd)
 	if m.list.Len() != 10 {
 		t.Errorf("%d sessions show at last", m.list.Len())
 	}
