@@ -394,7 +394,7 @@ func TestLog_coloursWhatCounts(t *testing.T) {
 	c := start(t, sample.Rows())
 	c.OutTerminal = true
 	_, out, _ := c.run(t, "log", "mem:", "trip-planner")
-	for what, want := range map[string]string{"the head": "\x1b[1;32m◉", "off the path": "\x1b[2m│ ◌", "an error": "\x1b[31m[error]\x1b[0m book_train"} {
+	for what, want := range map[string]string{"the head": "\x1b[1;32m◉", "off the path": "\x1b[2m│ ◌", "an error": "\x1b[31m[error]\x1b[0m book_hotel"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s has no colour %q:\n%q", what, want, out)
 		}
