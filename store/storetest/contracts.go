@@ -464,7 +464,7 @@ func titles(b *bench) {
 	first := a.turns(asked, failed, asked, `{"total":4}`)[0]
 	b.restore(model.Ref{Session: "s", ID: first, Visit: 1})
 	b.fork(model.Ref{Session: "s", ID: first, Visit: 1}, "t")
-	want := []string{"Rain?", "failed weather error", "Rain?", ""}
+	want := []string{"Rain?", "failed weather  failed", "Rain?", ""}
 	for session, want := range map[string][]string{"s": want, "t": want[:1]} {
 		var got []string
 		for _, h := range b.headers(session) {

@@ -71,11 +71,11 @@ func stepsQuery(ctx context.Context, t rows.Tx, left, where string) (query strin
 }
 
 // threadsQuery returns for each thread its number of checkpoints and their size, the newest and what stands beside it,
-// and, where they are not more than a number, each with its parent.
-const threadsQuery = `SELECT a.thread_id, a.checkpoint_ns, a.n, a.size, a.newest, c.metadata, iif(a.n > ?1, NULL,
+// and, where they are not more than a number, each with its parent. With a type that is too large to be one, its row is not read.
+const threadsQuery = `SELECT a.thread_id, a.checkpoint_ns, a.n, a.size, a.newest, a.type > 65536, c.metadata, iif(a.n > ?1, NULL,
 		(SELECT group_concat(checkpoint_id || char(31) || ifnull(parent_checkpoint_id, ''), char(30)) FROM checkpoints e WHERE e.thread_id = a.thread_id AND e.checkpoint_ns = a.checkpoint_ns))
-	FROM (SELECT thread_id, checkpoint_ns, count(*) AS n, max(checkpoint_id) AS newest, sum(ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0)) AS size
-		FROM checkpoints GROUP BY thread_id, checkpoint_ns) a
+	FROM (SELECT thread_id, checkpoint_ns, count(*) AS n, max(checkpoint_id) AS newest, sum(ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0)) AS size,
+		ifnull(max(octet_length(type)), 0) AS type FROM checkpoints GROUP BY thread_id, checkpoint_ns) a
 	JOIN checkpoints c ON c.thread_id = a.thread_id AND c.checkpoint_ns = a.checkpoint_ns AND c.checkpoint_id = a.newest`
 
 // mostWalked is the number of checkpoints up to which the branches of a thread are counted for a list, and its title is
@@ -83,19 +83,20 @@ const threadsQuery = `SELECT a.thread_id, a.checkpoint_ns, a.n, a.size, a.newest
 const mostWalked, firstWrites, moreWrites = 1 << 10, 8, 64
 
 // listThreads returns the list of a database. It reads no checkpoint, and of the writes those up to the title. It returns nil
-// for a database that has other values than texts as names, whose logs tell more.
+// for a database that has other values than texts as names, or rows that are not read: its logs tell more.
 func listThreads(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
 	odd := false
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var thread, space, newest any
 		var beside []byte
 		var tree *string
+		var partial bool
 		one := rows.Listed{Info: model.SessionInfo{Orphaned: store.Uncounted}}
-		err := scan(&thread, &space, &one.Info.Snapshots, &one.Info.Size, &newest, &beside, &tree)
+		err := scan(&thread, &space, &one.Info.Snapshots, &one.Info.Size, &newest, &partial, &beside, &tree)
 		of, named := thread.(string)
 		in, spaced := space.(string)
 		id, known := newest.(string)
-		one.Key, odd = []string{of, in}, odd || !named || !spaced || !known
+		one.Key, odd = []string{of, in}, odd || partial || !named || !spaced || !known
 		var about origin
 		_ = unmarshalBeside(beside, &about) // the log tells of damage
 		one.Info.UpdatedAt, one.Info.Head = model.TimeOfUUID(id), model.Point{ID: id, Index: max(about.Step+1, 0)}
