@@ -30,11 +30,6 @@ func (how *sharing) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&how.patterns, "redact-regex", nil, "hide what a regular `EXPRESSION` matches too")
 }
 
-// isAsked reports whether anything is to be left out or hidden.
-func (how *sharing) isAsked() bool {
-	return how.only != "" || how.hides || how.paths != nil || how.patterns != nil
-}
-
 // redacts is the paragraph of help on what is hidden.
 const redacts = `--redact hides secrets in texts, JSON within texts, titles and labels: keys and tokens of
 known services, JWTs, private keys, authorization headers, passwords in URLs and
