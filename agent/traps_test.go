@@ -221,7 +221,7 @@ func TestTrap07_serialisation(t *testing.T) {
 		db := fake.New()
 		want := anything{
 			HTML: "<a&b> \u2028", Empty: []string{}, Raw: json.RawMessage(`{"z": 1.0, "a": 1e400}`),
-			Any: map[string]any{"z": 9007199254740993, "a": 5.0, "n": json.Number("1.10"), "u": uint64(math.MaxUint64)},
+			Any: map[string]any{"z": int64(9007199254740993), "a": 5.0, "n": json.Number("1.10"), "u": uint64(math.MaxUint64)},
 		}
 		var prev *anything
 		a, err := agent.Define("any", func(ctx context.Context, sess *agent.Session[anything], _ <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
@@ -255,7 +255,7 @@ func TestTrap07_serialisation(t *testing.T) {
 		}
 		// Nothing was sent through any on its way.
 		for name, got := range map[string]*anything{"PrevState": prev, "Output": &out.State} {
-			if got.Any["z"] != 9007199254740993 || got.Nil != nil || got.Empty == nil || string(got.Raw) != string(want.Raw) {
+			if got.Any["z"] != int64(9007199254740993) || got.Nil != nil || got.Empty == nil || string(got.Raw) != string(want.Raw) {
 				t.Errorf("%s is %+v", name, got)
 			}
 		}

@@ -102,7 +102,7 @@ func TestRead(t *testing.T) {
 		if err := tx.Define(ctx, "CREATE TABLE things (id text PRIMARY KEY, n bigint, raw bytea, j jsonb)"); err != nil {
 			return err
 		}
-		changed, err := tx.Exec(ctx, "INSERT INTO things VALUES (?, ?, ?, ?), (?1 || '?', NULL, NULL, NULL)", "größe", 1<<40, []byte{0, 1, 255}, `{"a": [1.50]}`)
+		changed, err := tx.Exec(ctx, "INSERT INTO things VALUES (?, ?, ?, ?), (?1 || '?', NULL, NULL, NULL)", "größe", int64(1<<40), []byte{0, 1, 255}, `{"a": [1.50]}`)
 		if changed != 2 {
 			t.Errorf("%d rows", changed)
 		}
