@@ -21,7 +21,7 @@ import (
 
 // noteKind names the notes for a files.Cache. Its number grows with every change of the notes or
 // of the rules for faults.
-const noteKind = kind + " 5"
+const noteKind = kind + " 6"
 
 // Bits of a note.
 const (
