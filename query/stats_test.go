@@ -203,11 +203,11 @@ func TestTotalsOf(t *testing.T) {
 		{Visit: 4}, {Visit: 5},
 	}
 	all := query.TotalsOf(tl, stats, perToken(0.5))
-	want := query.Sum{Snapshots: 5, Answers: 3, Input: 111, Output: 2, CacheRead: 1, Cost: 11, Unpriced: 1, Own: 1, Calls: 2, Errors: 1}
+	want := query.Sum{Snapshots: 5, Answers: 3, Input: 111, Output: 2, CacheRead: 1, Cost: 11, OwnCost: 5, Unpriced: 1, Own: 1, Calls: 2, Errors: 1}
 	if all.Session != want {
 		t.Errorf("the session: %+v", all.Session)
 	}
-	if want := (query.Sum{Snapshots: 4, Answers: 2, Input: 11, Output: 2, CacheRead: 1, Cost: 11, Own: 1, Calls: 2, Errors: 1}); all.Path != want {
+	if want := (query.Sum{Snapshots: 4, Answers: 2, Input: 11, Output: 2, CacheRead: 1, Cost: 11, OwnCost: 5, Own: 1, Calls: 2, Errors: 1}); all.Path != want {
 		t.Errorf("the path: %+v", all.Path)
 	}
 	if len(all.Branches) != 1 || all.Branches[0].Root != 2 || all.Branches[0].Last != 2 || all.Branches[0].Input != 100 || all.Branches[0].Unpriced != 1 {

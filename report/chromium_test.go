@@ -64,7 +64,11 @@ func startBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "") // t.TempDir has the test's name: too long for the socket of a browser
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
 	cmd := exec.CommandContext(ctx, name, "--headless", "--remote-debugging-pipe", "--user-data-dir="+filepath.Join(home, "data"), "--no-first-run", "--disable-gpu",
 		"--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--window-size=1400,900")
 	if os.Getuid() == 0 {
