@@ -12,10 +12,8 @@ import (
 // messages.
 type Addition struct {
 	Stat
-	// Elements are the numbers of the messages in the state, in order; the parent's list begins with the first Taken
-	// of them. Added are the messages that the visit adds, by the rules of Stats.
-	Elements, Added []int32
-	Taken           int
+	// Added are the numbers of the messages that the visit adds, by the rules of Stats.
+	Added []int32
 	// Before is the state up to its list of messages, and After the state behind the list. Before is the whole
 	// state, and After nil, where there is no list. Visits in a row share the bytes where they are the same.
 	Before, After []byte
@@ -82,16 +80,4 @@ func (v *view) aroundList(n model.Node, list []piece) (around [2][]piece) {
 		from += int(p.n)
 	}
 	return [2][]piece{whole} // unreachable: a list is cut out of its state
-}
-
-// commonLen returns how many elements two lists begin with alike.
-func commonLen(a, b []int32) (n int) {
-	const block = 256 // compared at once
-	for n+block <= min(len(a), len(b)) && slices.Equal(a[n:n+block], b[n:n+block]) {
-		n += block
-	}
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

@@ -145,9 +145,7 @@ func (s *messageLists) adds(n model.Node) (added []int32, has bool, err error) {
 	}
 	added = slices.Clone(s.more(old[min(now.taken, len(old)):], now.elements[now.taken:]))
 	if s.additions != nil {
-		shared := min(now.taken, len(old))
-		s.additions[n] = &Addition{Elements: now.elements, Added: added, Taken: shared + commonLen(old[shared:], now.elements[shared:]), list: now.value}
-		return added, now.path >= 0, nil
+		s.additions[n] = &Addition{Added: added, list: now.value}
 	}
 	if last && !parent.shared && parent.taken == 0 {
 		s.spare = append(s.spare, parent.elements)
