@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hindcast/look"
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/prices"
@@ -178,12 +178,12 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 
 // openFile opens a file in the program that the desktop has for it.
 func openFile(ctx context.Context, path string) error {
-	opener := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, cmp.Or(opener, "xdg-open"), path).CombinedOutput(); err != nil {
+	program, args := look.Viewer(path)
+	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("report: open %s: %w: %.200s", path, err, printable.String(string(out)))
 	}
 	return nil

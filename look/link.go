@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -44,4 +45,15 @@ func encodeBytes(uri string) string {
 func Link(target string) (begin, end string) {
 	const introducer, terminator = "\x1b]8;;", "\x1b\\"
 	return introducer + target + terminator, introducer + terminator
+}
+
+// Viewer returns the program with which the desktop opens a file, and its arguments.
+func Viewer(path string) (program string, args []string) {
+	switch runtime.GOOS {
+	case "darwin":
+		return "open", []string{path}
+	case "windows":
+		return "rundll32", []string{"url.dll,FileProtocolHandler", path}
+	}
+	return "xdg-open", []string{path}
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"sync"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"hindcast/keymap"
+	"hindcast/look"
 	"hindcast/store/media/scratch"
 )
 
@@ -72,13 +72,8 @@ func (a *album) showPicture(temp, format string, picture []byte) error {
 	if err != nil {
 		return fmt.Errorf("write the picture: %w", err)
 	}
-	viewer := exec.Command("xdg-open", file)
-	switch runtime.GOOS {
-	case "darwin":
-		viewer = exec.Command("open", file)
-	case "windows":
-		viewer = exec.Command("rundll32", "url.dll,FileProtocolHandler", file)
-	}
+	program, args := look.Viewer(file)
+	viewer := exec.Command(program, args...)
 	if err := viewer.Start(); err != nil {
 		return fmt.Errorf("start the viewer: %w", err)
 	}
