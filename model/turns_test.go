@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// prompted returns random headers of which some are prompts.
-func prompted(rng *rand.Rand) []Header {
+// randomPrompts returns random headers, some of which record a prompt.
+func randomPrompts(rng *rand.Rand) []Header {
 	headers := randomHeaders(rng)
 	for i := range headers {
 		if rng.IntN(3) == 0 {
@@ -47,7 +47,7 @@ func TestTurns_areAsPlainWalkingFindsThem(t *testing.T) {
 	folded := 0
 	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		tl := NewTimeline(prompted(rng))
+		tl := NewTimeline(randomPrompts(rng))
 		turns := FindTurns(tl)
 		opens, n := make([]bool, tl.Len()), 0
 		for i := range opens {

@@ -13,8 +13,8 @@ import (
 	"hindcast/store/storetest/fake"
 )
 
-// opener puts a program on the PATH that the system's viewer is called by, and returns the file in which it tells
-// of what it was given.
+// opener puts a program with the name of the system's viewer on the PATH. It returns the file to which the program
+// writes its arguments.
 func opener(t *testing.T) (seen string) {
 	t.Helper()
 	dir := t.TempDir()

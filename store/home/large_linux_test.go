@@ -23,7 +23,7 @@ import (
 	"hindcast/store/storetest/machine"
 )
 
-// largeHome is a home folder of many sessions: copies of those in testdata, each with its own ids and times.
+// largeHome makes a home folder of many sessions: it copies those in testdata, each with its own ids and times.
 type largeHome struct {
 	dir                           string
 	claude, codex, opencode, runs int
@@ -120,7 +120,7 @@ func (h *largeHome) make(tb testing.TB) {
 	h.copyRows(tb, "langgraph/agent.db", "work/agent.db", h.runs, []string{"checkpoints", "thread_id"}, []string{"writes", "thread_id"})
 }
 
-// cost is what a list takes: the bytes that are read, by how many calls, and the time of the processor.
+// cost counts the bytes that a list reads, its calls of read, and its processor time.
 type cost struct {
 	bytes, calls int
 	cpu          time.Duration

@@ -104,7 +104,7 @@ func (f *format) indexDir(in engine.In) string {
 	return at
 }
 
-// settings is what is known of the file of the settings, as it was at a look.
+// settings holds the settings that were read, and the stamp of their file.
 type settings struct {
 	Home *string `toml:"sqlite_home"`
 
