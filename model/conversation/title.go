@@ -368,12 +368,13 @@ func (c *Conversation) typedText(m int) (words string, by Typed, around bool) {
 }
 
 // Calls returns the title of a message of the model that calls tools: what it says,
-// cut, and the calls.
+// and the calls, both cut so that they have room.
 func Calls(words, acts string) string {
 	if words == "" {
 		return acts
 	}
-	return Cut(words, maxPart) + " (" + acts + ")"
+	words = Cut(words, maxPart)
+	return words + " (" + Cut(acts, MaxTitle-len(words)-len(" ()")) + ")"
 }
 
 // Outcome returns how a title names a tool that ran: "add ok", or "add: no numbers"

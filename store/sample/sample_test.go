@@ -134,7 +134,7 @@ func TestCancelled_namesOneSnapshotOffThePath(t *testing.T) {
 			found = append(found, row.Header)
 		}
 	}
-	if len(found) != 1 || !found[0].Orphaned || found[0].Title != "cancel_all ok" {
+	if len(found) != 1 || !found[0].Orphaned || found[0].Title != "cancel_all {confirm: true}  3 bookings cancelled." {
 		t.Errorf("%s names %+v", Cancelled, found)
 	}
 }

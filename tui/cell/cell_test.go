@@ -265,3 +265,27 @@ func TestRow_looksNoFurtherThanItMust(t *testing.T) {
 		}
 	})
 }
+
+func TestWrap(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		w    int
+		want string
+	}{
+		{"one two three", 8, "one two|three"},
+		{"one   two", 4, "one|two"},
+		{"one two", 3, "one|two"},
+		{"  indented words", 10, "  indented|words"},
+		{"  indented", 6, "  inde|nted"},
+		{"well-known a.b", 6, "well-|known|a.b"},
+		{"a.b.c", 4, "a.b.|c"},
+		{"one\n\ntwo ", 5, "one||two "},
+		{"^Ge\u0301#", 3, "^Ge\u0301|#"}, // an accent stays with its letter
+		{"日本語", 1, "日|本|語"},
+		{"", 3, ""},
+	} {
+		if got := strings.Join(Wrap(tc.text, tc.w, "."), "|"); got != tc.want {
+			t.Errorf("%q in %d cells is %q, want %q", tc.text, tc.w, got, tc.want)
+		}
+	}
+}

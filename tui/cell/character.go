@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -115,27 +114,31 @@ func Fit(text string, w int) int {
 }
 
 // Wrap wraps escaped text to lines of at most w cells; a character that is wider is
-// a line of its own. Lines break at spaces, hyphens and the characters in breaks.
-func Wrap(text string, w int, breaks string) []string {
-	lines := strings.Split(ansi.Wrap(text, w, breaks), "\n")
-	for i := 0; i < len(lines); i++ {
-		line := lines[i]
-		end := Fit(line, w)
-		if end == len(line) {
-			continue
+// a line of its own. Lines break at spaces, which are then in no line, and behind hyphens and the
+// characters in breaks.
+func Wrap(text string, w int, breaks string) (lines []string) {
+	for rest := range strings.SplitSeq(text, "\n") {
+		for {
+			end := Fit(rest, w)
+			if end == len(rest) {
+				break
+			}
+			if end == 0 {
+				end, _, _ = character(rest, 0)
+			}
+			if rest[end:] == "" {
+				break
+			}
+			if rest[end] != ' ' {
+				if at := strings.LastIndexAny(rest[:end], " -"+breaks); at >= 0 && strings.Trim(rest[:at+1], " ") != "" {
+					_, n := utf8.DecodeRuneInString(rest[at:])
+					end = at + n
+				}
+			}
+			lines = append(lines, strings.TrimRight(rest[:end], " "))
+			rest = strings.TrimLeft(rest[end:], " ")
 		}
-		// ansi counts as UAX #29 does, and lets a line grow behind a hyphen.
-		if end == 0 {
-			end, _, _ = character(line, 0)
-		}
-		rest := line[end:]
-		if space := strings.LastIndexByte(line[:end], ' '); strings.TrimLeft(line[:space+1], " ") != "" {
-			end, rest = space, line[space+1:]
-		}
-		lines[i] = line[:end]
-		if rest != "" {
-			lines = slices.Insert(lines, i+1, rest)
-		}
+		lines = append(lines, rest)
 	}
 	return lines
 }

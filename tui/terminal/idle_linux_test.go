@@ -143,6 +143,8 @@ func TestTerminal_paintsBeforeItReads(t *testing.T) {
 		claudeSessions(t, home, sessions)
 		cmd := exec.CommandContext(t.Context(), program.Path(t))
 		cmd.Dir, cmd.Env = home, append(os.Environ(), program.Env(home)...)
+		// Go reads the limits of its processors now and then, if it is let.
+		cmd.Env = append(cmd.Env, "GODEBUG=updatemaxprocs=0")
 		tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 1000, Rows: 300})
 		if err != nil {
 			t.Fatal(err)

@@ -154,11 +154,11 @@ func TestInterop_claudeCode(t *testing.T) {
 	for _, info := range storetest.Sessions(t, s) {
 		if strings.HasPrefix(info.ID, id+"/agent-") {
 			agents++
-			same(t, "the sub-agent", titlesOf(storetest.Headers(t, s, info.ID)), []string{"run: echo three", "calls Bash", "Bash ok", "done: echo three"})
+			same(t, "the sub-agent", titlesOf(storetest.Headers(t, s, info.ID)), []string{"run: echo three", "$ echo three", "$ echo three  three", "done: echo three"})
 		}
 	}
 	rows := storetest.Headers(t, s, id)
-	started := slices.ContainsFunc(rows, func(h model.Header) bool { return strings.Contains(h.Title, "calls Agent → agent-") })
+	started := slices.ContainsFunc(rows, func(h model.Header) bool { return strings.Contains(h.Title, `"sub task" → agent-`) })
 	if agents != 1 || !started {
 		t.Errorf("%d sub-agents; one was started by a call: %t", agents, started)
 	}

@@ -33,7 +33,7 @@ func TestInterop_openhands(t *testing.T) {
 		return all
 	}
 	want := []string{
-		"first question", "reply to: first question", "run: echo one run: echo two", "calls terminal and 1 other", "terminal ok", "terminal ok",
+		"first question", "reply to: first question", "run: echo one run: echo two", "$ echo one, $ echo two", "$ echo one  one", "$ echo two  two",
 		"done: echo one; echo two", "branched question", "reply to: branched question",
 	}
 	if got := titles(); len(got) != len(want) {
