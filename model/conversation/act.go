@@ -29,6 +29,7 @@ const (
 
 const (
 	maxAct   = 100      // bytes of what a call asks for
+	maxPath  = 1 << 10  // bytes of a path whose end is told
 	maxValue = 40       // bytes of one value in a compact input
 	maxHead  = 4 << 10  // bytes of a text in which its first line is looked for
 	maxEdit  = 64 << 10 // bytes of an edit whose equal lines are left out of the count
@@ -130,6 +131,28 @@ func (a arguments) words(keys ...string) string {
 	return ""
 }
 
+// path returns the path that a call is about, on one line. The end of a long one tells most.
+func (a arguments) path() string {
+	for _, key := range []string{"file_path", "filePath", "absolute_path", "notebook_path", "target_file", "path", "paths", "filename", "dir_path"} {
+		if text := lineOf(a[key], maxPath); text != "" {
+			return cutFront(text, maxAct)
+		}
+	}
+	return ""
+}
+
+// cutFront returns the end of a path, of at most limit bytes, from the beginning of a name where that has room.
+func cutFront(path string, limit int) string {
+	if len(path) <= limit {
+		return path
+	}
+	end := strings.ToValidUTF8(path[len(path)-limit:], "")
+	if at := strings.IndexByte(end, '/'); at >= 0 && at+1 < len(end) {
+		end = end[at:]
+	}
+	return "…" + end
+}
+
 // number returns a number, 0 for anything else.
 func (a arguments) number(key string) int {
 	n, _ := strconv.Atoi(string(a[key]))
@@ -174,7 +197,7 @@ func NewAct(tool string, input []byte) Act {
 	name := plainName(tool)
 	is := Act{Verb: tools[name]}
 	a, raw := readArguments(input)
-	path := a.words("file_path", "filePath", "absolute_path", "notebook_path", "target_file", "path", "paths", "filename", "dir_path")
+	path := a.path()
 	word := cmp.Or(words[name], name)
 	switch is.Verb {
 	case verbCommand:
@@ -409,7 +432,7 @@ func (is *Act) notePatch(patch []byte) {
 		case strings.HasPrefix(line, "*** "):
 			for _, begin := range patchLines {
 				if path, is := strings.CutPrefix(line, begin); is {
-					files = append(files, OneLine(Cut(path, maxAct)))
+					files = append(files, OneLine(cutFront(path, maxAct)))
 				}
 			}
 		case line[0] == '+':
@@ -428,7 +451,7 @@ func (is *Act) notePatch(patch []byte) {
 	if n := len(files); n > most {
 		files = append(files[:most-1], strconv.Itoa(n-most+1)+" more")
 	}
-	is.Verb, is.Text, is.Change = verbEdit, sign(signEdit, Cut(strings.Join(files, ", "), maxAct)), Change(added, removed)
+	is.Verb, is.Text, is.Change = verbEdit, sign(signEdit, Cut(strings.Join(files, ", "), maxAct+maxValue)), Change(added, removed)
 }
 
 // Change tells how many lines an edit added and removed: "+3 −1"; "" without any.
@@ -442,6 +465,11 @@ func Change(added, removed int) string {
 		return fmt.Sprintf("−%d", removed)
 	}
 	return fmt.Sprintf("+%d −%d", added, removed)
+}
+
+// NamesFile reports whether a title begins with a call that reads or edits a file, whose path follows.
+func NamesFile(title string) bool {
+	return strings.HasPrefix(title, signRead+" ") || strings.HasPrefix(title, signEdit+" ")
 }
 
 // TextIn returns the text of the act, with paths below a folder without that.

@@ -51,6 +51,8 @@ func TestNewAct(t *testing.T) {
 		{"ask", `"who?"`, "ask who?", ""},
 		{"Bash", `{}`, "Bash", ""},
 		{"", `null`, "tool", ""},
+		{"Read", `{"file_path":"/w/` + strings.Repeat("a/", 60) + `editor.ts","limit":80}`, "◱ …/" + strings.Repeat("a/", 45) + "editor.ts 1-80", ""},
+		{"Read", `{"file_path":"` + strings.Repeat("é", 60) + `"}`, "◱ …" + strings.Repeat("é", 50), ""},
 		{"Bash", `{"command":"ls`, "Bash", ""},
 	} {
 		if got := NewAct(c.tool, []byte(c.input)); got.Text != c.want || got.Change != c.change {

@@ -16,8 +16,8 @@ import (
 //
 //	the user spoke         Weather in Paris?
 //	the model answered     Paris is 18C with light rain.
-//	the model called       Let me look. (get_weather {city: "Paris"}, add {a: 1})
-//	tools ran              get_weather {city: "Paris"}  18C, add {a: 1}  no numbers were given
+//	the model called       Let me look. (get_weather {city: "Paris"} · add {a: 1})
+//	tools ran              get_weather {city: "Paris"}  18C · add {a: 1}  no numbers were given
 //	a turn failed          weather in Paris: the model is overloaded
 //
 // How much a snapshot adds depends on its store; see [Span].
@@ -297,7 +297,7 @@ func (c *Conversation) messageTitle(m int) (title string, failed bool) {
 	}
 	switch {
 	case len(calls) > 0:
-		return Calls(c.messageWords(m, maxPart), List(calls, strings.Clone)), false
+		return Calls(c.messageWords(m, maxPart), JoinActs(calls)), false
 	case len(results.lines) > 0:
 		return results.Title(), len(results.failed) > 0
 	}
@@ -406,10 +406,10 @@ func (a *Acts) Add(act, outcome string, failed bool) {
 // Title returns the title of the row: the calls that failed come first.
 func (a *Acts) Title() string {
 	if len(a.failed) == 0 || len(a.lines) == 1 {
-		return List(a.lines, strings.Clone)
+		return JoinActs(a.lines)
 	}
 	rest := slices.DeleteFunc(slices.Clone(a.lines), func(line string) bool { return slices.Contains(a.failed, line) })
-	return List(slices.Concat(a.failed, rest), strings.Clone)
+	return JoinActs(slices.Concat(a.failed, rest))
 }
 
 // FailedTurn returns the title of a turn that failed: what the user asked, and why it
@@ -432,12 +432,21 @@ func Cut(text string, limit int) string {
 	return text[:limit] + "…"
 }
 
-// List joins what text says of each item, as far as a title has room.
-func List[T any](items []T, text func(T) string) string {
+// BetweenActs stands between the calls of a row. Their arguments and outcomes are full of commas, and end in full stops.
+const BetweenActs = " · "
+
+// JoinActs joins calls, with their outcomes or without, as far as a title has room.
+func JoinActs(lines []string) string { return joinItems(lines, BetweenActs, strings.Clone) }
+
+// List joins what text says of each item by commas, as far as a title has room.
+func List[T any](items []T, text func(T) string) string { return joinItems(items, ", ", text) }
+
+// joinItems joins what text says of each item, as far as a title has room.
+func joinItems[T any](items []T, separator string, text func(T) string) string {
 	var line strings.Builder
 	for i, item := range items {
 		if i > 0 {
-			line.WriteString(", ")
+			line.WriteString(separator)
 		}
 		if line.Len() > MaxTitle {
 			line.WriteString("…")

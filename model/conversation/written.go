@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -158,7 +157,7 @@ func (w *Written) Summary() (s Summary) {
 			titles = append(titles, title)
 		}
 	}
-	s.Title, s.Calls = List(titles, strings.Clone), s.Calls && w.endsInCalls()
+	s.Title, s.Calls = JoinActs(titles), s.Calls && w.endsInCalls()
 	return s
 }
 

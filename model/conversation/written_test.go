@@ -25,9 +25,9 @@ func TestWritten(t *testing.T) {
 		"no messages":        {[]string{`null`, `7`, `"text"`, `[]`, `[1,2]`, `{"a":1}`, `[{"a":1}]`, `{`, ``, `{"usage_metadata":{"input_tokens":3,"total_tokens":3}}`}, "", "", false, "[]"},
 		"damaged counts":     {[]string{strings.Replace(ai, `"output_tokens":2`, `"output_tokens":"2"`, 1)}, "weather", "", false, "[]"},
 		"one":                {[]string{human}, "Rain?", "Rain?", false, "[]"},
-		"a list":             {[]string{"[" + human + "," + ai + "]"}, "Rain?, weather", "Rain?", false, "[{input 3} {output 2} {total 5} {cacheRead 1}]"},
-		"two values":         {[]string{ai, `{"a":1}`, js}, "weather, Yes.", "", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
-		"the user later":     {[]string{ai, human, js}, "weather, Rain?, Yes.", "Rain?", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
+		"a list":             {[]string{"[" + human + "," + ai + "]"}, "Rain? · weather", "Rain?", false, "[{input 3} {output 2} {total 5} {cacheRead 1}]"},
+		"two values":         {[]string{ai, `{"a":1}`, js}, "weather · Yes.", "", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
+		"the user later":     {[]string{ai, human, js}, "weather · Rain? · Yes.", "Rain?", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
 		"a tool that failed": {[]string{tool}, "weather  no gauge", "", true, "[]"},
 		"another shape":      {[]string{plain}, "Hello", "Hello", false, "[]"},
 	} {
@@ -64,11 +64,11 @@ func TestWritten_calls(t *testing.T) {
 func TestWritten_short(t *testing.T) {
 	for value, want := range map[string][2]string{ // unless it is known, and if it is
 		`"words"`:                       {"", "words, words"},
-		`["one","two"]`:                 {"", "one, two, one"},
+		`["one","two"]`:                 {"", "one · two, one"},
 		`["user","words"]`:              {"", "words, words"},
-		`[["user","one"],["ai","two"]]`: {"one, two, one", "one, two, one"},
+		`[["user","one"],["ai","two"]]`: {"one · two, one", "one · two, one"},
 		`[["assistant",[{"type":"text","text":"two"}]]]`: {"two", "two"},
-		`[["human","one"],"two"]`:                        {"one, one", "one, two, one"},
+		`[["human","one"],"two"]`:                        {"one, one", "one · two, one"},
 		`{"role":"user","content":"words"}`:              {"words, words", "words, words"},
 		`{"type":"human","content":"words"}`:             {"", "words, words"},
 		`[{"type":"ai","content":"words","id":"7"}]`:     {"", "words"},

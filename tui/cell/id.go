@@ -29,3 +29,21 @@ func ShortID(id string, w int, ellipsis string) string {
 	}
 	return id[:fits] + end
 }
+
+// CutFront shortens a path to w cells, beginning with the ellipsis. The end stays, from the beginning of a name
+// where one fits.
+func CutFront(path string, w int, ellipsis string) string {
+	if Width(path) <= w {
+		return path
+	}
+	w -= Width(ellipsis)
+	start := len(path)
+	for i := range path {
+		if named := path[i] == '/' && i+1 < len(path); (named || start == len(path)) && Width(path[i:]) <= w {
+			if start = i; named {
+				break
+			}
+		}
+	}
+	return ellipsis + path[start:]
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
 	"hindcast/tui/when"
@@ -177,7 +178,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	if n == p.cursor {
 		p.whole = titleFits(h.Title, room)
 	}
-	drawTitle(r, text, h.Title, room)
+	drawTitle(r, text, h.Title, room, g.Ellipsis)
 	p.drawExtras(r, text, clock, n)
 	if len(delta) > 0 {
 		r.Fill(text, r.Room()-cell.Width(string(delta))-c.edge)
@@ -186,20 +187,55 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	return r.End(text)
 }
 
-// drawTitle draws a title. Where it does not fit, the outcome of the first call keeps up to half of the cells, or the
-// session that the row started.
-func drawTitle(r *cell.Row, st theme.Style, title string, room int) {
+// drawTitle draws a title. Where it does not fit, what follows the first call keeps up to half of the cells: its outcome
+// and the other calls, or the session that the row started. The path of the call gives way first.
+func drawTitle(r *cell.Row, st theme.Style, title string, room int, ellipsis string) {
+	act, rest := splitAct(title)
+	if act == "" || room < 2*slim || titleFits(title, room) {
+		r.Column(st, title, room)
+		return
+	}
+	before := room - min(cell.Width(rest), room/2)
+	act = shortenPath(act, before, ellipsis)
+	before = min(before, cell.Width(act))
+	r.Column(st, act, before)
+	r.Column(st, rest, room-before)
+}
+
+// splitAct splits the title of a row into its first call and what follows that. act is "" where the row tells no call.
+func splitAct(title string) (act, rest string) {
 	at := strings.Index(title, "  ")
 	if at < 0 {
 		at = strings.LastIndex(title, " → ")
 	}
-	if at <= 0 || room < 2*slim || titleFits(title, room) {
-		r.Column(st, title, room)
-		return
+	if at <= 0 && !conversation.NamesFile(title) {
+		return "", title
 	}
-	outcome := min(cell.Width(title[at:]), room/2)
-	r.Column(st, title[:at], room-outcome)
-	r.Column(st, title[at:], outcome)
+	if at <= 0 {
+		at = len(title)
+	}
+	if other := strings.Index(title[:at], conversation.BetweenActs); other > 0 {
+		at = other
+	}
+	return title[:at], title[at:]
+}
+
+// shortenPath cuts the front of the last path in a call that needs more than w cells, where that makes it fit.
+func shortenPath(act string, w int, ellipsis string) string {
+	over := cell.Width(act) - w
+	slash := strings.LastIndexByte(act, '/')
+	if over <= 0 || slash < 0 {
+		return act
+	}
+	from, to := strings.LastIndexByte(act[:slash], ' ')+1, len(act)
+	if end := strings.IndexByte(act[slash:], ' '); end >= 0 {
+		to = slash + end
+	}
+	path := act[from:to]
+	if keep := cell.Width(path) - over; keep >= slim/2 && !strings.Contains(path, "://") {
+		return act[:from] + cell.CutFront(path, keep, ellipsis) + act[to:]
+	}
+	return act
 }
 
 // titleFits reports whether a title of any length is drawn whole in some cells.

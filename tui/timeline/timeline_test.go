@@ -14,6 +14,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store/sample"
+	"hindcast/tui/cell"
 	"hindcast/tui/theme"
 )
 
@@ -447,6 +448,32 @@ func TestPane_narrowRowsKeepNameAndTitle(t *testing.T) {
 }
 
 // What most rows have is said once; the rows that differ from the rest are marked.
+// A call that has no room keeps the end of its path, and what came of it.
+func TestDrawTitle_keepsTheEndOfAPath(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		w     int
+		want  string
+	}{
+		{"◱ packages/tui/src/editor.ts 1-80", 30, "◱ …/tui/src/editor.ts 1-80"},
+		{"✎ packages/tui/src/components/editor.ts  +3 −1", 30, "✎ …/editor.ts  +3 −1"},
+		{"✎ packages/a_name_longer_than_all_the_room.ts", 30, "✎ …longer_than_all_the_room.ts"},
+		{"grep borderColor in packages/tui/src  3 lines", 36, "grep borderColor in …/src  3 lines"},
+		{"$ npx tsc --noEmit --project packages/tui/src/tsconfig.json  exit 1: TS2339 Property 'x'", 60, "$ npx tsc --noEmit --project p…  exit 1: TS2339 Property 'x'"},
+		{"fetch https://a.example/docs/a-page  12 lines", 30, "fetch https://a.exa…  12 lines"},
+		{"◱ src/a.ts 1-80 · ◱ packages/tui/src/editor.ts 1-80", 40, "◱ src/a.ts 1-80 · ◱ packages/tui/src/ed…"},
+		{"I moved packages/tui/src/editor.ts to packages/editor", 30, "I moved packages/tui/src/edit…"},
+		{"◱ src/editor.ts 1-80", 30, "◱ src/editor.ts 1-80"},
+	} {
+		g := &styles().Glyphs
+		r := cell.Begin(nil, g, c.w)
+		drawTitle(&r, theme.Style{}, c.title, c.w, g.Ellipsis)
+		if got := strings.TrimRight(ansi.Strip(string(r.End(theme.Style{}))), " "); got != c.want {
+			t.Errorf("%q in %d cells: %q, want %q", c.title, c.w, got, c.want)
+		}
+	}
+}
+
 func TestPane_usualMarksAreSaidOnce(t *testing.T) {
 	some := func(n int) []model.Header {
 		headers := trip(t)
