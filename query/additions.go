@@ -24,8 +24,8 @@ type Addition struct {
 }
 
 // Additions returns an Addition for each visit, in the order in which the visits were recorded. It calls take with
-// each message once, in the order of their numbers from 0, before the visit that adds it; the bytes are lent. The
-// error ends the sequence.
+// each message once, in the order of their numbers from 0, before the visit that adds it. The bytes of a message may
+// be kept, and not changed: they are a part of the text that the session holds. The error ends the sequence.
 func (q *Session) Additions(ctx context.Context, take func(message []byte)) iter.Seq2[Addition, error] {
 	return func(yield func(Addition, error) bool) {
 		s := q.newStats()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -238,13 +239,24 @@ func isProse(text string) bool {
 	}
 	words := strings.Fields(text)
 	return len(words) >= 3 && !strings.ContainsAny(text, "\t\n") && slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains(stopWords, strings.ToLower(strings.Trim(word, ".,;:!?'\"")))
+		return stopWords()[strings.ToLower(strings.Trim(word, ".,;:!?'\""))]
 	})
 }
 
 // stopWords are the commonest words, which no list of words for secrets has.
-var stopWords = strings.Fields(`the a an of to in is it on and or for with as at by from not be are was were has had his her its our their
+var stopWords = wordSet(`the a an of to in is it on and or for with as at by from not be are was were has had his her its our their
 	your how who why she him may did does which would could should than them these those been if no so we he`)
+
+// wordSet returns a function that returns the set of the words of a text.
+func wordSet(text string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for word := range strings.FieldsSeq(text) {
+			set[word] = true
+		}
+		return set
+	})
+}
 
 // isDrawn reports whether a text has letters and digits as a key has that a program made.
 func isDrawn(text string) bool {
@@ -594,7 +606,7 @@ func appendPhrases(spans []span, text string) []span {
 			i++
 		}
 		word := text[begin:i]
-		fits := len(word) >= 3 && len(word) <= 8 && !slices.Contains(stopWords, word) && (i == len(text) || !isWordByte(text[i]) && text[i] < 0x80) &&
+		fits := len(word) >= 3 && len(word) <= 8 && !stopWords()[word] && (i == len(text) || !isWordByte(text[i]) && text[i] < 0x80) &&
 			(begin == 0 || !isWordByte(text[begin-1]) && text[begin-1] < 0x80)
 		if !fits {
 			end(max(begin-1, 0))
@@ -604,7 +616,7 @@ func appendPhrases(spans []span, text string) []span {
 			from = begin
 		}
 		words++
-		if slices.Contains(linkWords, word) {
+		if linkWords()[word] {
 			common++
 		}
 		if i < len(text) && text[i] == ' ' && i+1 < len(text) && text[i+1] >= 'a' && text[i+1] <= 'z' {
@@ -627,7 +639,7 @@ func distinct(text string) int {
 }
 
 // linkWords are common in sentences, and in the lists of words for wallets, too.
-var linkWords = strings.Fields(`you can then use that this when will have all any what there they must just also only more about other where
+var linkWords = wordSet(`you can then use that this when will have all any what there they must just also only more about other where
 	into one two like name file test list text code type time work make`)
 
 // hasWord reports whether a text has a word that stands for a secret.

@@ -3,6 +3,7 @@ package redact
 import (
 	"iter"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -51,18 +52,28 @@ var names = []name{
 	{"apikeyid", token, false}, {"secretid", token, false}, {"accesskeyid", token, false}, {"auth", token, true}, {"key", weak, true}, {"webhook", weak, false},
 }
 
+// namesByEnd returns the names by their last byte.
+var namesByEnd = sync.OnceValue(func() *[256][]name {
+	by := new([256][]name)
+	for _, n := range names {
+		last := n.suffix[len(n.suffix)-1]
+		by[last] = append(by[last], n)
+	}
+	return by
+})
+
 // publicNames are parts of names whose values are told to others, or count something.
 var publicNames = []string{"public", "primary", "foreign", "partition", "cache", "sortkey", "idempotency", "pagetoken", "nexttoken",
 	"continuationtoken", "synctoken", "sitekey", "tokenizer", "eostoken", "bostoken", "padtoken", "stoptoken", "unktoken", "specialtoken", "hotkey", "publishable", "applicationserver", "ġ", "▁"}
 
 // nameStrength returns how strongly a name marks the value beside it as a secret.
 func nameStrength(key string) strength {
-	if len(key) > 200 {
+	if key == "" || len(key) > 200 {
 		return unnamed
 	}
 	switch last, _ := utf8.DecodeLastRuneInString(key); {
 	case last >= utf8.RuneSelf:
-	case last == 0 || !strings.ContainsRune("dtenysahkcw", last|0x20):
+	case !strings.ContainsRune("dtenysahkcw", last|0x20):
 		return unnamed
 	}
 	low := strings.Map(func(r rune) rune {
@@ -71,7 +82,7 @@ func nameStrength(key string) strength {
 		}
 		return unicode.ToLower(r)
 	}, key)
-	for _, n := range names {
+	for _, n := range namesByEnd()[low[len(low)-1]] {
 		if !strings.HasSuffix(low, n.suffix) || n.apart && !beginsWord(key, len(key)-len(n.suffix)) {
 			continue
 		}

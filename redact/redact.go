@@ -114,6 +114,8 @@ type Redactor struct {
 	ids map[string]bool
 
 	places map[place]map[int]bool
+	// wordPlaces is the memory of the prefilter.
+	wordPlaces [][]int
 }
 
 // secret describes one secret: the kind by which it was found first, its number from 0, and whether it is

@@ -165,30 +165,23 @@ func (r *Redactor) find(text string, calm bool) []span {
 
 // search returns the secrets in a text as it is, in no order.
 func (r *Redactor) search(text string, calm bool) (spans []span) {
-	low := strings.ToLower(text)
-	for i := range r.rules {
-		rule := &r.rules[i]
-		if rule.hints != nil && !slices.ContainsFunc(rule.hints, func(hint string) bool { return strings.Contains(low, hint) }) {
+	for _, m := range r.matches(text) {
+		from, to, rule := m.at[0], m.at[1], m.rule
+		for g := 2; g < len(m.at) && rule.kind != "regex"; g += 2 {
+			if m.at[g] >= 0 {
+				from, to = m.at[g], m.at[g+1]
+			}
+		}
+		if rule.name == certain {
+			spans = append(spans, span{from, to, rule.kind, rule.kind != "private-key"})
 			continue
 		}
-		for _, m := range rule.re().FindAllStringSubmatchIndex(text, -1) {
-			from, to := m[0], m[1]
-			for g := 2; g < len(m) && rule.kind != "regex"; g += 2 {
-				if m[g] >= 0 {
-					from, to = m[g], m[g+1]
-				}
-			}
-			if rule.name == certain {
-				spans = append(spans, span{from, to, rule.kind, rule.kind != "private-key"})
-				continue
-			}
-			if rule.kind == "cookie" && !isSession(text[from:to]) {
-				continue
-			}
-			to = from + len(trimEnd(text[from:to]))
-			if hide, spread := judge(text[from:to], rule.name); hide {
-				spans = append(spans, span{from, to, rule.kind, spread})
-			}
+		if rule.kind == "cookie" && !isSession(text[from:to]) {
+			continue
+		}
+		to = from + len(trimEnd(text[from:to]))
+		if hide, spread := judge(text[from:to], rule.name); hide {
+			spans = append(spans, span{from, to, rule.kind, spread})
 		}
 	}
 	spans = keysInLines(spans, text)
@@ -206,6 +199,38 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 		return nil
 	}
 	return spansOutside(spans, public())
+}
+
+// match is where a rule matches in a text: the match and its groups.
+type match struct {
+	rule *rule
+	at   []int
+}
+
+// matches returns the matches of all rules in a text, by the order of the rules.
+func (r *Redactor) matches(text string) (list []match) {
+	user := len(r.rules) - len(rules)
+	for i := range user {
+		for _, at := range r.rules[i].re().FindAllStringSubmatchIndex(text, -1) {
+			list = append(list, match{&r.rules[i], at})
+		}
+	}
+	filter := ruleFilter()
+	r.wordPlaces = filter.scan(text, r.wordPlaces)
+	for i := range filter.rules {
+		rule := &r.rules[user+i]
+		filter.rules[i].windows(text, r.wordPlaces, func(w window) {
+			for _, at := range rule.re().FindAllStringSubmatchIndex(text[w.from:w.to], -1) {
+				for g := range at {
+					if at[g] >= 0 {
+						at[g] += w.from
+					}
+				}
+				list = append(list, match{rule, at})
+			}
+		})
+	}
+	return list
 }
 
 // spansOutside returns the secrets that do not lie in one of some parts of a text, unless their own shape tells

@@ -46,12 +46,20 @@ var shapes = []struct {
 		live_ test_ secret_ sess- EAA IGQV AQVN YC sl. ctx7sk- fc- pul- ico- pa- tk_ o. API- pat dapi dkea dose oy2 4b1d SCW st. xau_ v1.0- sha256~ A3- luma- wk-1.`},
 }
 
-// shapesBy returns the shapes by the first letter of their prefix.
-var shapesBy = sync.OnceValue(func() *[128][]shape {
-	by := new([128][]shape)
+// prefixTable has the shapes by the first letter of their prefix.
+type prefixTable struct {
+	shapes [128][]shape
+	// begins tells which two letters begin a prefix.
+	begins [128][128]bool
+}
+
+// shapesBy returns the table of the shapes.
+var shapesBy = sync.OnceValue(func() *prefixTable {
+	by := new(prefixTable)
 	for _, group := range shapes {
 		for _, prefix := range strings.Fields(group.prefixes) {
-			by[prefix[0]] = append(by[prefix[0]], shape{group.kind, prefix, group.least, group.more, group.drawn})
+			by.shapes[prefix[0]] = append(by.shapes[prefix[0]], shape{group.kind, prefix, group.least, group.more, group.drawn})
+			by.begins[prefix[0]][prefix[1]] = true
 		}
 	}
 	return by
@@ -60,14 +68,17 @@ var shapesBy = sync.OnceValue(func() *[128][]shape {
 // appendShaped appends the secrets of a text that their prefix tells.
 func appendShaped(spans []span, text string) []span {
 	by := shapesBy()
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c >= 128 || by[c] == nil || i > 0 && isWordByte(text[i-1]) && !isEscapeLetter(text, i-1) || beginsPublic(text[i:]) {
+	for i := 0; i+1 < len(text); i++ {
+		c, next := text[i], text[i+1]
+		if c >= 128 || next >= 128 || !by.begins[c][next] || i > 0 && isWordByte(text[i-1]) && !isEscapeLetter(text, i-1) {
 			continue
 		}
-		for _, s := range by[c] {
+		for _, s := range by.shapes[c] {
 			if !strings.HasPrefix(text[i:], s.prefix) {
 				continue
+			}
+			if beginsPublic(text[i:]) {
+				break
 			}
 			from := i + len(s.prefix)
 			to := s.end(text, from, mostJudged)

@@ -122,7 +122,7 @@ func (p *page) readSession(ctx context.Context) error {
 	p.told = map[[sha256.Size]byte]bool{}
 	visits, size := 0, int64(0)
 	take := func(message []byte) {
-		p.texts = append(p.texts, append([]byte(nil), message...))
+		p.texts = append(p.texts, message)
 		size += int64(len(message))
 	}
 	for a, err := range query.Open(p.Store, p.Timeline).Additions(ctx, take) {

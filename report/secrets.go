@@ -1,8 +1,8 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 
 	"hindcast/model"
 )
@@ -13,8 +13,10 @@ func (p *page) redactAll() error {
 	if r == nil {
 		return nil
 	}
+	var state []byte
 	for _, text := range p.texts {
-		if err := r.Learn(inState(text)); err != nil {
+		state = appendState(state[:0], text)
+		if err := r.Learn(state); err != nil {
 			return fmt.Errorf("redact: a message: %w", err)
 		}
 	}
@@ -29,11 +31,14 @@ func (p *page) redactAll() error {
 		return err
 	}
 	for i, text := range p.texts {
-		hidden, err := r.State(inState(text))
+		state = appendState(state[:0], text)
+		hidden, err := r.State(state)
 		if err != nil {
 			return fmt.Errorf("redact: a message: %w", err)
 		}
-		p.texts[i] = hidden[len(stateBegin) : len(hidden)-len(stateEnd)]
+		if !bytes.Equal(hidden, state) {
+			p.texts[i] = hidden[len(stateBegin) : len(hidden)-len(stateEnd)]
+		}
 	}
 	for n := range p.titles {
 		p.titles[n] = p.hideText("title", p.titles[n])
@@ -57,7 +62,9 @@ func (p *page) hideText(name, text string) string {
 // stateBegin and stateEnd stand around a message in a state.
 const stateBegin, stateEnd = `{"messages":[`, `]}`
 
-// inState returns a state of one message.
-func inState(message []byte) []byte {
-	return slices.Concat([]byte(stateBegin), message, []byte(stateEnd))
+// appendState appends a state of one message.
+func appendState(to, message []byte) []byte {
+	to = append(to, stateBegin...)
+	to = append(to, message...)
+	return append(to, stateEnd...)
 }
