@@ -52,6 +52,17 @@ func (p *progress) addSnapshot(size int) {
 	p.writeLine(string(model.AppendSize([]byte(line), p.total)))
 }
 
+// stageRows is after how many rows of a stage the line is written anew.
+const stageRows = 1_000
+
+// showStage shows how far a stage is, at its beginning, at its end and now and then.
+func (p *progress) showStage(name, unit string, done, all int) {
+	if all < stageRows || done%stageRows != 0 && done != all && done != 1 {
+		return
+	}
+	p.writeLine(fmt.Sprintf("%s %s, %s in all", name, model.Count(done, unit), model.Count(all, unit)))
+}
+
 // writeLine writes over the line. An error is of no consequence: nothing is lost with it.
 func (p *progress) writeLine(line string) {
 	_, _ = fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(p.wide-len(line), 0)))

@@ -31,8 +31,8 @@ func (a *App) reportCommand() *cobra.Command {
 	var to string
 	var bare, open bool
 	var how sharing
-	cmd := a.answeringCommand(oneSession, &cobra.Command{
-		Use:   "report [STORE...] [SESSION]",
+	cmd := &cobra.Command{
+		Use:   "report [STORE...] [SESSION] [A B]",
 		Short: "write a session as one page that opens in any browser",
 		Long: `Report writes a session as one page of HTML that reads from top to bottom: a card with
 what it cost, the tree with its abandoned branches and why they were left, and the whole
@@ -44,6 +44,9 @@ from snapshot to snapshot, ( and ) from prompt to prompt, { and } from branch to
 Texts of the session are text in it, whatever they hold. Without SESSION it is the one
 that changed last.
 
+With A and B, as diverge has them, the page shows the two lines beside each other from
+where they parted, and what they have in common once. They may be of different stores.
+
 The rows of a small session lie in its page: hindcast page.html opens them as a store that
 is only read. --open shows the page, without -o out of a new folder for temporary files.
 
@@ -51,8 +54,18 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 
 ` + redacts,
 		Example: `  hindcast report trips.db trip-planner -o trip.html
-  hindcast report trips.db trip-planner --only 3..11.1 --unredacted -o part.html`,
-	}, func(ctx context.Context, p *printer, of *subject) error {
+  hindcast report trips.db trip-planner --only 3..11.1 --unredacted -o part.html
+  hindcast report 5eed0001 019d22a1 -o two.html`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if a.namesTwo(args) {
+				return a.argsCheck(twoOf)(cmd, args)
+			}
+			return a.argsCheck(oneSession)(cmd, args)
+		},
+		ValidArgsFunction: a.completeSnapshot(2),
+	}
+	// save writes the page by a function that fills in a tally.
+	save := func(ctx context.Context, p *printer, done tally, write func(w io.Writer, done *tally) error) error {
 		to := to
 		if open && to == "" {
 			dir, err := os.MkdirTemp("", "hindcast-")
@@ -62,13 +75,11 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 			to = filepath.Join(dir, "report.html")
 		}
 		var err error
-		done := tally{Store: to, Sessions: 1}
-		how.hides = !bare
-		write := func(w io.Writer) error { return a.writeReport(ctx, w, of.store, of.session, &how, &done) }
+		done.Store = to
 		if to == "" {
-			err = write(p)
+			err = write(p, &done)
 		} else {
-			err = writeFile(to, write)
+			err = writeFile(to, func(w io.Writer) error { return write(w, &done) })
 		}
 		if err != nil {
 			return err
@@ -83,6 +94,30 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 			return err
 		}
 		return openFile(ctx, to)
+	}
+	one := a.withSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+		return save(ctx, p, tally{Sessions: 1}, func(w io.Writer, done *tally) error {
+			return a.writeReport(ctx, w, of.store, of.session, &how, done)
+		})
+	})
+	cmd.RunE = a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
+		how.hides = !bare
+		if !a.namesTwo(args) {
+			return one(ctx, p, args)
+		}
+		if how.only != "" || how.paths != nil {
+			return usagef("report: --only and --redact-path are of one session, and A and B are two lines")
+		}
+		x, y, closeHomes, err := a.findTips(ctx, args)
+		if err != nil {
+			return err
+		}
+		sessions := 2
+		if x.isSameSession(y.subject) {
+			sessions = 1
+		}
+		err = save(ctx, p, tally{Sessions: sessions}, func(w io.Writer, done *tally) error { return a.writePair(ctx, w, x, y, &how, done) })
+		return errors.Join(err, closeHomes())
 	})
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
@@ -103,6 +138,78 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 	return cmd
 }
 
+// namesTwo reports whether the words of report name two lines, A and B: two words or more are no stores.
+func (a *App) namesTwo(args []string) bool {
+	lines := 0
+	for i, word := range args {
+		if !a.isStore(word) && (i > 0 || !looksLikePath(word)) {
+			lines++
+		}
+	}
+	return lines >= 2
+}
+
+// looksLikePath reports whether a word is a path by its shape, whether or not there is a file.
+func looksLikePath(word string) bool {
+	return strings.ContainsAny(word, `/\\`) || filepath.Ext(word) != ""
+}
+
+// writePair writes the page on two lines, and fills in done.
+func (a *App) writePair(ctx context.Context, w io.Writer, x, y tip, how *sharing, done *tally) error {
+	parting, err := findParting(ctx, x, y)
+	if err != nil {
+		return err
+	}
+	list, err := prices.Load(prices.Path(a.Getenv))
+	if err != nil {
+		return err
+	}
+	var pages [2]report.Session
+	for i, of := range []tip{x, y} {
+		name := of.nameVisit(of.node, &[]tip{y, x}[i])
+		info, err := findInfo(ctx, of.store, of.session)
+		if err != nil {
+			return err
+		}
+		pages[i] = report.Session{Store: of.store, Timeline: of.Timeline, ID: of.session, Title: info.Title, Name: name,
+			Facts: func(stats []query.Stat) []model.Fact { return cardFacts(&info, of.Timeline, stats, list) }}
+		if i == 0 || done.Sessions > 1 {
+			done.Snapshots += of.Snapshots()
+		}
+	}
+	hidden, err := redactPage(&pages[0], how)
+	if err != nil {
+		return err
+	}
+	pages[0].Notes = func() []string {
+		done.Hidden = hidden()
+		return shareNotes(how, done)
+	}
+	defer a.showProgress(&pages[0])()
+	return report.WritePair(ctx, w, pages[0], pages[1], parting)
+}
+
+// redactPage sets the redactor of a page, if secrets are to be hidden. Afterwards hidden returns the findings, nil
+// if none are to be hidden.
+func redactPage(page *report.Session, how *sharing) (hidden func() []redact.Finding, err error) {
+	if !how.hides && how.patterns == nil {
+		return func() []redact.Finding { return nil }, nil
+	}
+	if page.Redactor, err = redact.New(redact.Options{Patterns: how.patterns}); err != nil {
+		return nil, &usageError{err}
+	}
+	return func() []redact.Finding { return notNil(page.Redactor.Findings()) }, nil
+}
+
+// showProgress has a page say on a terminal how far it is. The function takes the line away.
+func (a *App) showProgress(page *report.Session) (end func()) {
+	shown := progress{out: a.Err}
+	if a.ErrTerminal {
+		page.Progress = func(at report.Stage) { shown.showStage(at.Name, at.Unit, at.Done, at.All) }
+	}
+	return shown.clearLine
+}
+
 // writeReport writes the page on a session, or on what is shared of it, and fills in done. A part, and a session with
 // values hidden by their paths, is put into a portable file first, which is a store as any other.
 func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, session string, how *sharing, done *tally) (err error) {
@@ -111,7 +218,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		return err
 	}
 	page := report.Session{Store: s, ID: session, Title: info.Title}
-	hidden := func() []redact.Finding { return nil }
+	var hidden func() []redact.Finding
 	var rowsHow sharing // of the rows in the page
 	switch {
 	case how.only != "" || how.paths != nil:
@@ -136,14 +243,11 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		if shared, err := findInfo(ctx, page.Store, session); err == nil {
 			page.Title = shared.Title
 		}
-	case how.hides || how.patterns != nil:
-		r, err := redact.New(redact.Options{Patterns: how.patterns})
-		if err != nil {
-			return &usageError{err}
+	default:
+		if hidden, err = redactPage(&page, how); err != nil {
+			return err
 		}
-		page.Redactor = r
 		rowsHow.hides, rowsHow.patterns = how.hides, how.patterns
-		hidden = func() []redact.Finding { return notNil(r.Findings()) }
 	}
 	if page.Timeline, err = a.labelledTimeline(ctx, page.Store, session); err != nil {
 		return err
@@ -165,14 +269,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		done.Hidden = hidden()
 		return shareNotes(how, done)
 	}
-	shown := progress{out: a.Err, done: &tally{Sessions: 1}}
-	defer shown.clearLine()
-	if a.ErrTerminal {
-		page.Progress = func(visits int, bytes int64) {
-			shown.done.Snapshots = visits
-			shown.addSnapshot(int(bytes - shown.total - int64(shown.bytes)))
-		}
-	}
+	defer a.showProgress(&page)()
 	return report.Write(ctx, w, page)
 }
 

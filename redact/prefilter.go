@@ -127,7 +127,8 @@ func endOfLine(text string, place int) int {
 	return len(text)
 }
 
-// linesBefore returns the start of the white space before the line of a place, and before some lines more. Lines of white space do not count.
+// linesBefore returns the start of the white space before the line of a place, and before some lines more. Lines of
+// white space do not count.
 func linesBefore(text string, place, lines int) int {
 	for {
 		line := strings.LastIndexByte(text[:place], '\n')
@@ -327,7 +328,7 @@ func allMatches(re *syntax.Regexp) []string {
 	return nil
 }
 
-// joinAll returns the concatenations of two lists of texts, nil for none or too many.
+// joinAll returns the concatenations of two lists of texts. It returns nil if there are more than mostLiterals.
 func joinAll(before, behind []string) (list []string) {
 	if len(before)*len(behind) > mostLiterals {
 		return nil

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -21,7 +20,7 @@ const (
 
 // anchorOf names the section of a snapshot: n37 for #37, n11.1 for #11.1.
 func (p *page) anchorOf(n model.Node) string {
-	return "n" + strings.Map(func(r rune) rune {
+	return p.prefix + "n" + strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r == '.' || r == '-' || r >= 'a' && r <= 'z' {
 			return r
 		}
@@ -29,15 +28,19 @@ func (p *page) anchorOf(n model.Node) string {
 	}, p.Timeline.Name(n))
 }
 
-// writeBegin writes the page up to the tree.
-func (p *page) writeBegin() {
-	title := cmp.Or(p.Title, p.ID)
+// writeBegin writes the page up to the card.
+func (p *page) writeBegin(title string) {
 	p.putHTML(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="` + policy + `">`)
 	p.putHTML(`<meta name="generator" content="Hindcast"><meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width, initial-scale=1"><title>`)
 	p.writeText(title)
 	p.putHTML(` · Hindcast</title><style>` + style + `</style></head><body><header><h1>`)
 	p.writeText(conversation.Cut(title, 400))
-	p.putHTML("</h1><dl>")
+	p.putHTML("</h1>")
+}
+
+// writeCard writes the facts about the session.
+func (p *page) writeCard() {
+	p.putHTML("<dl>")
 	var stats []query.Stat
 	for _, a := range p.additions {
 		stats = append(stats, a.Stat)
@@ -54,6 +57,10 @@ func (p *page) writeBegin() {
 		p.putHTML("</div>")
 	}
 	p.putHTML("</dl>")
+}
+
+// writeBar writes the notes and the search field, and begins the timeline.
+func (p *page) writeBar() {
 	if p.Notes != nil {
 		for _, note := range p.Notes() {
 			p.writeElement("p", "note", note)
@@ -98,26 +105,37 @@ func (p *page) writeTree() {
 			p.writeElement("i", "", t.Reason(n).Text(formatMoment))
 			p.putHTML("</li>")
 		}
-		h := t.Header(n)
-		p.putHTML("<li><a ")
-		switch {
-		case n == t.Head():
-			p.putHTML(`class="head" `)
-		case !t.OnPath(n):
-			p.putHTML(`class="off" `)
-		}
-		p.putHTML(`href="#` + p.anchorOf(n) + `">`)
-		p.writeText(string(gutter))
-		p.writeText(" " + strings.Repeat(" ", width-len(t.Name(n))) + t.Name(n) + " ")
-		p.writeElement("s", "", h.EventWord())
-		p.writeMarks(&h)
-		p.writeLabels(n)
-		p.putHTML(" ")
-		p.writeText(conversation.Cut(p.titles[n], mostTitle))
-		p.putHTML("</a></li>")
+		p.writeRow(n, string(gutter), width)
 	}
 	p.putHTML("</ol>")
+	p.writeLegend()
+}
+
+// writeLegend explains the shapes and the keys.
+func (p *page) writeLegend() {
 	p.writeElement("p", "legend", "○ on the active path · ◉ the head · ◌ left · j k next and previous snapshot · ( ) prompts · { } branches · / search, n N hits · @ head")
+}
+
+// writeRow writes the row of a visit, behind the drawing; names take so many characters.
+func (p *page) writeRow(n model.Node, gutter string, width int) {
+	t := p.Timeline
+	h := t.Header(n)
+	p.putHTML("<li><a ")
+	switch {
+	case n == t.Head():
+		p.putHTML(`class="head" `)
+	case !t.OnPath(n):
+		p.putHTML(`class="off" `)
+	}
+	p.putHTML(`href="#` + p.anchorOf(n) + `">`)
+	p.writeText(gutter)
+	p.writeText(" " + strings.Repeat(" ", width-len(t.Name(n))) + t.Name(n) + " ")
+	p.writeElement("s", "", h.EventWord())
+	p.writeMarks(&h)
+	p.writeLabels(n)
+	p.putHTML(" ")
+	p.writeText(conversation.Cut(p.titles[n], mostTitle))
+	p.putHTML("</a></li>")
 }
 
 // beginsBranch reports whether an abandoned branch begins at a visit, or a part of one with another reason.
@@ -269,6 +287,8 @@ func (p *page) nameOf(n model.Node) string {
 // writeSnapshot writes the section of a snapshot: what was said, and what else changed.
 func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 	t := p.Timeline
+	p.written++
+	p.tellStage("write", "snapshot", p.written, t.Len())
 	h := t.Header(n)
 	class := "s"
 	if slices.ContainsFunc(said, isPrompt) {

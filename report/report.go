@@ -6,6 +6,7 @@
 // markdown becomes elements only after the text is escaped. Without scripts the page is whole.
 //
 //	page.go     the card, the tree, the sections of snapshots and branches
+//	pair.go     two lines beside each other
 //	talk.go     the messages that snapshots add, decoded once
 //	parts.go    the parts of a message: texts, calls, pictures
 //	prose.go    markdown and code as HTML
@@ -20,6 +21,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -60,6 +62,8 @@ type Session struct {
 	ID       string
 	// Title is the heading of the page, "" for the ID.
 	Title string
+	// Name is the heading of this line on a page on two lines.
+	Name string
 	// Facts returns the lines of the card from the stats of the visits; it may be nil.
 	Facts func(stats []query.Stat) []model.Fact
 	// Redactor hides secrets; nil hides none.
@@ -70,8 +74,17 @@ type Session struct {
 	// Rows writes the session as a portable file, without its secrets, for the page of a small session to hold; it may
 	// be nil.
 	Rows func(w io.Writer) error
-	// Progress is called with the number of visits read so far and the bytes of their messages; it may be nil.
-	Progress func(visits int, bytes int64)
+	// Progress is called often with how far a stage of the page is; it may be nil.
+	Progress func(at Stage)
+}
+
+// Stage tells how far a page is: of its snapshots, or of its messages while secrets are looked for, Done of All.
+type Stage struct {
+	// Name is "read", "look for secrets in", "hide secrets in" or "write".
+	Name string
+	// Unit is the noun that Done and All count, in the singular.
+	Unit      string
+	Done, All int
 }
 
 // Write writes the page. It holds the messages of the session once. A state that cannot be read is told on the page in
@@ -81,29 +94,46 @@ func Write(ctx context.Context, w io.Writer, s Session) error {
 	if err := p.readSession(ctx); err != nil {
 		return err
 	}
-	if err := p.redactAll(); err != nil {
+	if err := redactAll(ctx, s.Redactor, p); err != nil {
 		return err
 	}
-	p.writeBegin()
+	p.writeBegin(cmp.Or(p.Title, p.ID))
+	p.writeCard()
+	p.writeBar()
 	p.writeTree()
 	p.putHTML(`</nav><div id="talk">`)
 	if err := p.writeTalk(ctx); err != nil {
 		return err
 	}
-	p.putHTML("</div></main><script>")
-	p.putHTML(keys)
-	p.putHTML("</script>")
+	p.writeScript()
 	if err := p.writeRows(); err != nil {
 		return err
 	}
+	return p.writeEnd(ctx)
+}
+
+// writeScript ends the talk and writes the script.
+func (p *page) writeScript() { p.putHTML("</div></main><script>" + keys + "</script>") }
+
+// writeEnd ends the page. It returns the error of the context, and the first one of the writer.
+func (p *page) writeEnd(ctx context.Context) error {
 	p.putHTML("</body></html>\n")
 	return errors.Join(ctx.Err(), p.Flush())
+}
+
+// tellStage tells how far a stage is.
+func (p *page) tellStage(name, unit string, done, all int) {
+	if p.Progress != nil {
+		p.Progress(Stage{name, unit, done, all})
+	}
 }
 
 // page is a page while it is written. The writer keeps its first error.
 type page struct {
 	*bufio.Writer
 	Session
+	// prefix begins the anchors of a page that shares its file with another one.
+	prefix string
 	// additions has one element a visit, and texts has the messages by their numbers.
 	additions []query.Addition
 	texts     [][]byte
@@ -113,6 +143,8 @@ type page struct {
 	told map[[sha256.Size]byte]bool
 	// parsed counts the bytes of states that were parsed beside messages.
 	parsed int
+	// written counts the visits that were written.
+	written int
 }
 
 // readSession reads what each visit adds.
@@ -120,11 +152,8 @@ func (p *page) readSession(ctx context.Context) error {
 	p.additions = make([]query.Addition, p.Timeline.Len())
 	p.titles = make([]string, p.Timeline.Len())
 	p.told = map[[sha256.Size]byte]bool{}
-	visits, size := 0, int64(0)
-	take := func(message []byte) {
-		p.texts = append(p.texts, message)
-		size += int64(len(message))
-	}
+	visits := 0
+	take := func(message []byte) { p.texts = append(p.texts, message) }
 	for a, err := range query.Open(p.Store, p.Timeline).Additions(ctx, take) {
 		if err != nil {
 			return err
@@ -132,9 +161,8 @@ func (p *page) readSession(ctx context.Context) error {
 		p.additions[a.Visit] = a
 		h := p.Timeline.Header(a.Visit)
 		p.titles[a.Visit] = h.Title
-		if visits++; p.Progress != nil {
-			p.Progress(visits, size)
-		}
+		visits++
+		p.tellStage("read", "snapshot", visits, p.Timeline.Len())
 	}
 	return ctx.Err()
 }

@@ -6,13 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hindcast/model"
+	"hindcast/query"
+	"hindcast/redact"
 	"hindcast/report"
 	"hindcast/store"
 	"hindcast/store/sample"
@@ -95,6 +99,101 @@ func TestWrite_textIsText(t *testing.T) {
 	}
 	if !strings.Contains(page, "&lt;script&gt;window.ran = 1&lt;/script&gt;") || !strings.Contains(page, "a &lt;note&gt;") {
 		t.Error("a text is not there")
+	}
+}
+
+// A page on two lines is as safe, and has the text of both sessions, what they share once.
+func TestWritePair_textIsText(t *testing.T) {
+	s := fake.New()
+	if _, err := s.Import(t.Context(), hostile()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	session := func(id string) report.Session {
+		return report.Session{Store: s, Timeline: model.NewTimeline(storetest.Headers(t, s, id)), ID: id, Title: id, Name: id}
+	}
+	a, b := session(hostileSession), session(sample.Trip)
+	parting, err := query.Open(s, a.Timeline).DivergeFrom(t.Context(), a.Timeline.Head(), query.Open(s, b.Timeline), b.Timeline.Head())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := report.WritePair(t.Context(), &page, a, b, parting); err != nil {
+		t.Fatal(err)
+	}
+	for tag, want := range map[string]int{"<script": 1, "</script": 1, "<style": 1, "<meta": 5, "<title": 1, "<input": 1, "<form": 1} {
+		if n := strings.Count(page.String(), tag); n != want {
+			t.Errorf("%d times %s, and not %d", n, tag, want)
+		}
+	}
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page.String(), -1) {
+		if ids[m[1]] {
+			t.Errorf("two elements are %q", m[1])
+		}
+		ids[m[1]] = true
+	}
+	if len(ids) < len(attacks)+10 || !strings.Contains(page.String(), "nothing in common") {
+		t.Errorf("%d elements have an id", len(ids))
+	}
+}
+
+// A secret of one line is hidden on the other.
+func TestWritePair_hidesSecretsOfBoth(t *testing.T) {
+	secret := "gh" + "p_" + strings.Repeat("a1B2", 9)
+	open := func(id, text string) report.Session {
+		s := fake.New()
+		state := fmt.Appendf(nil, `{"messages":[{"role":"user","content":[{"text":%q}]}]}`, text)
+		if _, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
+			yield(store.Row{Header: model.Header{ID: model.SnapshotID(state), SessionID: id, Head: true, Visit: 1}, State: state}, nil)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return report.Session{Store: s, Timeline: model.NewTimeline(storetest.Headers(t, s, id)), ID: id, Title: "about " + secret, Name: id}
+	}
+	a, b := open("a", "nothing"), open("b", "the token is "+secret)
+	var err error
+	if a.Redactor, err = redact.New(redact.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	parting := query.Parting{A: query.Line{Fork: model.NoNode, Since: []model.Node{0}}, B: query.Line{Fork: model.NoNode, Since: []model.Node{0}}}
+	if err := report.WritePair(t.Context(), &page, a, b, parting); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(page.String(), secret) || strings.Count(page.String(), "[redacted github-token 1]") < 3 {
+		t.Errorf("the page is %s", page.String())
+	}
+}
+
+// A report whose context ends while secrets are looked for ends, too, and tells each stage.
+func TestWrite_endsWithItsContext(t *testing.T) {
+	s := fake.New()
+	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	tl := model.NewTimeline(storetest.Headers(t, s, sample.Trip))
+	for _, stage := range []string{"read", "look for secrets in", "hide secrets in", "write"} {
+		r, err := redact.New(redact.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var told []report.Stage
+		page := report.Session{Store: s, Timeline: tl, ID: sample.Trip, Redactor: r, Progress: func(at report.Stage) {
+			if told = append(told, at); at.Name == stage && at.Done == 2 {
+				cancel()
+			}
+		}}
+		if err := report.Write(ctx, io.Discard, page); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", stage, err)
+		}
+		if last := told[len(told)-1]; last.Name != stage || last.Done > 3 || last.All < last.Done {
+			t.Errorf("%s: it went on to %+v", stage, last)
+		}
+		cancel()
 	}
 }
 

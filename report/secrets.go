@@ -2,35 +2,68 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/redact"
 )
 
-// redactAll hides the secrets of the session, if it has a Redactor: it learns all of them before it hides the first.
-func (p *page) redactAll() error {
-	r := p.Redactor
+// redactAll hides the secrets of pages, if there is a Redactor: it learns all of them before it hides the first.
+func redactAll(ctx context.Context, r *redact.Redactor, pages ...*page) error {
 	if r == nil {
 		return nil
 	}
+	for _, p := range pages {
+		if err := p.learnSecrets(ctx, r); err != nil {
+			return err
+		}
+	}
+	if err := r.FinishLearning(); err != nil {
+		return err
+	}
+	for _, p := range pages {
+		if err := p.hideSecrets(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnSecrets collects the secrets of a page.
+func (p *page) learnSecrets(ctx context.Context, r *redact.Redactor) error {
 	var state []byte
-	for _, text := range p.texts {
+	for i, text := range p.texts {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.tellStage("look for secrets in", "message", i+1, len(p.texts))
 		state = appendState(state[:0], text)
 		if err := r.Learn(state); err != nil {
 			return fmt.Errorf("redact: a message: %w", err)
 		}
 	}
 	for n := range p.additions {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if state, is := p.readRest(model.Node(n)); is {
 			if err := r.Learn(state); err != nil {
 				return fmt.Errorf("redact: snapshot %s: %w", p.Timeline.Name(model.Node(n)), err)
 			}
 		}
 	}
-	if err := r.FinishLearning(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// hideSecrets hides the learned secrets in the messages and the titles of a page.
+func (p *page) hideSecrets(ctx context.Context, r *redact.Redactor) error {
+	var state []byte
 	for i, text := range p.texts {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.tellStage("hide secrets in", "message", i+1, len(p.texts))
 		state = appendState(state[:0], text)
 		hidden, err := r.State(state)
 		if err != nil {
