@@ -60,7 +60,7 @@ func (p *progress) showStage(name, unit string, done, all int) {
 	if all < stageRows || done%stageRows != 0 && done != all && done != 1 {
 		return
 	}
-	p.writeLine(fmt.Sprintf("%s %s, %s in all", name, model.Count(done, unit), model.Count(all, unit)))
+	p.writeLine(fmt.Sprintf("%s %d of %s", name, done, model.Count(all, unit)))
 }
 
 // writeLine writes over the line. An error is of no consequence: nothing is lost with it.

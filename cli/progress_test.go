@@ -64,7 +64,7 @@ func TestReport_showsHowFarItIs(t *testing.T) {
 	for i, terminal := range []bool{false, true} {
 		c.ErrTerminal = terminal
 		code, _, shown := c.run(t, "report", "mem:x", "s", "-o", filepath.Join(dir, []string{"a.html", "b.html"}[i]))
-		if code != 0 || terminal != strings.HasPrefix(shown, "\r5000 snapshots of 1 session, ") {
+		if code != 0 || terminal != strings.HasPrefix(shown, "\rread 1 of 6000 snapshots\r") || terminal != strings.Contains(shown, "\rwrite 6000 of 6000 snapshots\r  ") {
 			t.Errorf("exit %d: a terminal %t is shown %q", code, terminal, shown)
 		}
 	}
