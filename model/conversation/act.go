@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"hindcast/model/jsontape"
 )
@@ -88,7 +89,12 @@ var words = map[string]string{
 
 // plainName returns the name of a tool as the tables have it.
 func plainName(tool string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(Cut(tool, maxName)))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_-. ", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, Cut(tool, maxName))
 }
 
 // telling are the arguments that say most, the best first. A tool that the tables do not have is told by one of

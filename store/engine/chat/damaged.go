@@ -40,8 +40,9 @@ func (l *Lines[R]) salvageWhole(damaged *Line) (list []Record[R]) {
 		if !l.isRecord(line.Raw) {
 			continue
 		}
-		if is, err := l.Decode(&line); err == nil {
-			list = append(list, Record[R]{line.Span, line.Number, is, true})
+		r := Record[R]{Salvaged: true}
+		if err := l.decodeInto(&line, &r); err == nil {
+			list = append(list, r)
 		}
 	}
 	return list
@@ -65,11 +66,11 @@ func (l *Lines[R]) salvageJoined(piece *Line, lines []Line) (list []Record[R], l
 		if k == 0 || !l.isRecord(line.Raw) {
 			return nil, -1
 		}
-		is, err := l.Decode(&line)
-		if err != nil {
+		list = []Record[R]{{Salvaged: true}}
+		if err := l.decodeInto(&line, &list[0]); err != nil {
 			return nil, -1
 		}
-		return []Record[R]{{line.Span, line.Number, is, true}}, k
+		return list, k
 	}
 	return nil, -1
 }

@@ -45,18 +45,18 @@ type Carried struct {
 // CarriedIn returns the records with texts of a file of lines, or of a file that is one document. each
 // returns the type of a line and the records in it that carry conversation. The errors are those of Lines.
 func CarriedIn(ctx context.Context, in engine.In, file string, document bool, each func(Value) (kind string, records []Value)) (list []Carried, err error) {
-	lines := Lines[[]Carried]{Decode: func(l *Line) (list []Carried, err error) {
+	lines := Lines[[]Carried]{Decode: func(l *Line, list *[]Carried) error {
 		v, err := l.Parse()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		kind, records := each(v)
 		for _, r := range records {
 			if c, says := CarriedOf(file, fmt.Sprintf("line %d", l.Number), kind, r); says {
-				list = append(list, c)
+				*list = append(*list, c)
 			}
 		}
-		return list, nil
+		return nil
 	}}
 	read := func() (*File[[]Carried], error) { return lines.Read(ctx, in, file) }
 	if document {

@@ -62,9 +62,8 @@ func (l *Line) Parse() (Value, error) {
 // Lines reads files of lines, and remembers what was made of them. It is safe for
 // concurrent use.
 type Lines[R any] struct {
-	// Decode makes something of a line. After an error the line is damaged, and passed
-	// over.
-	Decode func(*Line) (R, error)
+	// Decode reads a line into its record, which is zero. After an error the line is damaged, and passed over.
+	Decode func(*Line, *R) error
 	// Only reports whether a line, which is lent, is of interest: other lines are only counted. Nil takes all
 	// lines.
 	Only func(raw []byte) bool
@@ -123,8 +122,10 @@ func (f *File[R]) Finds(by, named int) bool {
 	return f.Records[by].Salvaged || !f.Records[named].Salvaged
 }
 
-func recordOf[R any](line *Line, is R) Record[R] {
-	return Record[R]{Span: line.Span, Number: line.Number, Is: is}
+// decodeInto decodes a line into a record.
+func (l *Lines[R]) decodeInto(line *Line, r *Record[R]) error {
+	r.Span, r.Number = line.Span, line.Number
+	return l.Decode(line, &r.Is)
 }
 
 // damage is a line that is no record. The records that it has whole are kept all the same.
@@ -212,8 +213,9 @@ func (l *Lines[R]) ReadWhole(in engine.In, name string) (*File[R], error) {
 	}
 	now := &File[R]{Name: name, Size: int64(len(text)), stamp: at}
 	line := Line{Span: Span{0, now.Size}, Number: 1, Raw: text, scratch: new(jsontape.Scratch)}
-	if is, err := l.Decode(&line); err == nil {
-		now.Records = []Record[R]{recordOf(&line, is)}
+	records := make([]Record[R], 1)
+	if err := l.decodeInto(&line, &records[0]); err == nil {
+		now.Records = records
 	} else if now.Size > 0 {
 		now.damage = []damage{{line: 1, err: err}}
 	}
@@ -302,9 +304,10 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 	f.Size = from + int64(len(buf))
 	if last := trimLine(buf); l.looksFor(last) {
 		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
-		is, err := l.Decode(&line)
+		var r Record[R]
+		err := l.decodeInto(&line, &r)
 		if f.torn, f.taken = err != nil, err == nil; f.taken {
-			f.Records = append(f.Records, recordOf(&line, is))
+			f.Records = append(f.Records, r)
 		}
 	}
 	return nil
@@ -375,8 +378,7 @@ func (l *Lines[R]) decodeLines(f *File[R], text []byte, at int64) {
 			for i := first; i < end; i++ {
 				line := &lines[i]
 				line.scratch = scratch
-				is, err := l.Decode(line)
-				made[i], failed[i] = recordOf(line, is), err
+				failed[i] = l.decodeInto(line, &made[i])
 			}
 		}
 	}

@@ -27,12 +27,13 @@ import (
 // kept is what the tests keep of a line: its member n.
 type kept struct{ n string }
 
-func decodeKept(l *Line) (kept, error) {
+func decodeKept(l *Line, is *kept) error {
 	v, err := l.Parse()
 	if err == nil && v.Get("refused").True() {
 		err = errors.New("it is refused")
 	}
-	return kept{string(v.Get("n").Raw())}, err
+	*is = kept{string(v.Get("n").Raw())}
+	return err
 }
 
 // lineFile is a file of lines that is read again and again.
@@ -281,9 +282,9 @@ func TestLines_readsWhatIsNew(t *testing.T) {
 	f := newLineFile(t, t.TempDir())
 	const lines = 10_000 // what is small is read again
 	decoded := make(chan int, 2*lines)
-	f.lines.Decode = func(l *Line) (kept, error) {
+	f.lines.Decode = func(l *Line, is *kept) error {
 		decoded <- l.Number
-		return decodeKept(l)
+		return decodeKept(l, is)
 	}
 	f.append(strings.Repeat("{\"n\":1}\n", lines))
 	for _, step := range []struct {
@@ -426,10 +427,11 @@ func sameAsWhole(t failing, dir, text string, cuts []int) {
 		if raw == "" {
 			continue
 		}
-		is, err := decodeKept(&l)
+		r := Record[kept]{Span: l.Span, Number: l.Number}
+		err := decodeKept(&l, &r.Is)
 		switch {
 		case err == nil:
-			want = append(want, recordOf(&l, is))
+			want = append(want, r)
 		case strings.HasSuffix(line, "\n"):
 			damaged = append(damaged, l.Number)
 		default:

@@ -108,12 +108,12 @@ var startedAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // in pieces, and of a large one no more is kept than these lines.
 func beginsChat(line []byte) bool { return bytes.HasPrefix(line, []byte(started)) }
 
-func decodeLine(l *chat.Line) (b begin, err error) {
+func decodeLine(l *chat.Line, b *begin) error {
 	if m := startedAt().FindSubmatch(l.Raw[len(started):]); m != nil {
 		b.part = string(m[1]) + "T" + string(m[2])
 		b.started, _ = time.ParseInLocation("2006-01-02T15:04:05", b.part, time.Local)
 	}
-	return b, nil
+	return nil
 }
 
 // scanFile returns the chats of a file. No index lists them, so scan reads the whole file once and caches the

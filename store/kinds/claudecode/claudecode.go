@@ -118,7 +118,7 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: chat.Lines[record]{Decode: decodeLine, Members: []string{"type", "sessionId"}}}
+	return &format{dir: dir, lines: chat.Lines[record]{Decode: func(l *chat.Line, r *record) error { return r.keepLine(l) }, Members: []string{"type", "sessionId"}}}
 }
 
 const (
@@ -237,8 +237,9 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 func readOpening(at chat.Spot, head [][]byte) (said chat.Opening, named titles, dir string) {
 	named = titles{}
 	for i := 0; i < len(head) && (!said.HasPrompt() || dir == ""); i++ {
-		r := recordOf(chat.ParseHead(head[i]))
-		named.addTitle(&r)
+		r := new(record)
+		r.keepRecord(chat.ParseHead(head[i]))
+		named.addTitle(r)
 		dir = cmp.Or(dir, r.meta.Dir)
 		if r.speaks && (!r.side || isAgent(at.File)) && (r.event == "" || r.event == eventCommand) {
 			said.Say(r.said)

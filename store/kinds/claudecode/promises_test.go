@@ -462,7 +462,8 @@ func TestMessages_ofAModel(t *testing.T) {
 		"of this session itself": {with(with(rec{kind: "assistant", id: "a"}, says("m-1")), map[string]any{"requestSessionId": session}), "m-1", true},
 	} {
 		v := parsed(t, c.r.String())
-		if r := recordOf(v); r.meta.Model != c.model || r.answer != "m" {
+		var r record
+		if r.keepRecord(v); r.meta.Model != c.model || r.answer != "m" {
 			t.Errorf("%s: %+v", name, r)
 		}
 		m := messageOf(v)

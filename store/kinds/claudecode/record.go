@@ -130,29 +130,35 @@ var light = map[string]bool{
 
 // decodeLine keeps what is named here of a line.
 func decodeLine(l *chat.Line) (r record, err error) {
+	err = r.keepLine(l)
+	return r, err
+}
+
+func (r *record) keepLine(l *chat.Line) error {
 	kind, err := typeOf(l.Raw)
 	if err != nil || light[kind] {
-		return record{kind: kind}, err
+		r.kind = kind
+		return err
 	}
 	v, err := l.Parse()
 	if err != nil {
-		return r, err
+		return err
 	}
-	r = recordOf(v)
+	r.keepRecord(v)
 	r.sum = crc32.ChecksumIEEE(l.Raw)
-	return r, nil
+	return nil
 }
 
-// recordOf keeps what is named here of a record. Only its beginning may be known.
-func recordOf(v chat.Value) (r record) {
+// keepRecord keeps what is named here of a record, of which only the beginning may be known.
+func (r *record) keepRecord(v chat.Value) {
 	text := func(key string) string { return v.Get(key).Text() }
-	r = record{kind: text("type"), id: text("uuid"), parent: text("parentUuid"), source: sourceOf(v), at: v.Get("timestamp").Time(), side: v.Get("isSidechain").True()}
+	r.kind, r.id, r.parent, r.source = text("type"), text("uuid"), text("parentUuid"), sourceOf(v)
+	r.at, r.side = v.Get("timestamp").Time(), v.Get("isSidechain").True()
 	r.tree = r.id != "" && v.Get("parentUuid").There()
 	r.meta = chat.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
 	if keep := types[r.kind]; keep != nil {
-		keep(&r, v)
+		keep(r, v)
 	}
-	return r
 }
 
 // typeOf returns the type of a record without parsing it: the keys are in no fixed order,

@@ -144,10 +144,10 @@ func openEnvelope(v chat.Value) (is string, body chat.Value) {
 }
 
 // decodeLine keeps what is named here of a line.
-func decodeLine(l *chat.Line) (r record, err error) {
+func decodeLine(l *chat.Line, r *record) error {
 	v, err := l.Parse()
 	if err != nil {
-		return r, err
+		return err
 	}
 	is, body := openEnvelope(v)
 	r.is, r.at, r.ordinal = is, v.Get("timestamp").Time(), -1
@@ -158,9 +158,9 @@ func decodeLine(l *chat.Line) (r record, err error) {
 		r.is += ":" + body.Get("type").Text()
 	}
 	if keep := types[r.is].keep; keep != nil {
-		keep(&r, v, body)
+		keep(r, v, body)
 	}
-	return r, nil
+	return nil
 }
 
 // keepText keeps what a message says that an event repeats.

@@ -99,8 +99,8 @@ func hasFailed(call string, near chat.Near) (failed, known bool) {
 	if !ok {
 		return false, false
 	}
-	r, err := decodeLine(line)
-	switch {
+	var r record
+	switch err := decodeLine(line, &r); {
 	case err != nil:
 		return false, false
 	case r.call == call: // an event has how it ended

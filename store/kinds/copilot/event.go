@@ -54,12 +54,12 @@ type record struct {
 }
 
 // decodeLine keeps what is named here of an event.
-func decodeLine(l *chat.Line) (r record, err error) {
+func decodeLine(l *chat.Line, r *record) error {
 	v, err := l.Parse()
-	if err != nil {
-		return r, err
+	if err == nil {
+		*r = recordOf(v)
 	}
-	return recordOf(v), nil
+	return err
 }
 
 // recordOf returns the record of an event.

@@ -69,12 +69,12 @@ type message struct {
 }
 
 // decodeLine keeps what is named here of a line.
-func decodeLine(l *chat.Line) (r record, err error) {
+func decodeLine(l *chat.Line, r *record) error {
 	v, err := l.Parse()
-	if err != nil {
-		return r, err
+	if err == nil {
+		*r = recordOf(v, l.At)
 	}
-	return recordOf(v, l.At), nil
+	return err
 }
 
 // recordOf returns the record of a line that is so far from the beginning of its file. What

@@ -160,10 +160,10 @@ const (
 )
 
 // decodeLine keeps what is named here of a line.
-func decodeLine(l *chat.Line) (r record, err error) {
+func decodeLine(l *chat.Line, r *record) error {
 	v, err := l.Parse()
 	if err != nil {
-		return r, err
+		return err
 	}
 	text := func(key string) string { return v.Get(key).Text() }
 	r.kind, r.id, r.parent, r.at = text("type"), text("id"), text("parentId"), v.Get("timestamp").Time()
@@ -188,7 +188,7 @@ func decodeLine(l *chat.Line) (r record, err error) {
 	case typeTitle:
 		r.text = text("title")
 	}
-	return r, nil
+	return nil
 }
 
 // roles maps the roles of pi's messages. Other messages go to the model as the user's words: commands that the
