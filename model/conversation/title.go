@@ -458,7 +458,25 @@ func joinItems[T any](items []T, separator string, text func(T) string) string {
 }
 
 // OneLine puts single spaces where there is white space.
-func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func OneLine(text string) string {
+	if isOneLine(text) {
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// isOneLine reports whether a text of ASCII is on one line already.
+func isOneLine(text string) bool {
+	last := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c >= utf8.RuneSelf || c == ' ' && last == ' ' {
+			return false
+		}
+		last = c
+	}
+	return last != ' ' || text == ""
+}
 
 // valueOf returns the text from where the value of a key begins in the object that data holds, or nil. The text may be cut off behind the key.
 func valueOf(data []byte, key string) []byte {

@@ -20,6 +20,7 @@ func (t *Tape) Find(n Node, key string) Node {
 	// A key without a backslash decodes to another spelling only where it is invalid UTF-8,
 	// and to U+FFFD there.
 	respelled := strings.IndexByte(key, runeError[0]) >= 0 && strings.Contains(key, runeError)
+	once := !respelled && len(t.shadowed) == 0 // no key is there twice
 	found, end := None, t.nodes[n].next
 	for c := n + 1; c < end; c = t.nodes[c].next {
 		v := &t.nodes[c]
@@ -29,6 +30,9 @@ func (t *Tape) Find(n Node, key string) Node {
 			found = c
 		case (respelled || v.flags&keyEscaped != 0) && t.Key(c) == key:
 			found = c
+		}
+		if once && found >= 0 {
+			break
 		}
 	}
 	return found

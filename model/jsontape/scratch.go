@@ -9,8 +9,9 @@ import (
 // files each would otherwise leave a tape behind. The zero value is ready. It is
 // not safe for concurrent use.
 type Scratch struct {
-	parser parser
-	tape   Tape
+	parser   parser
+	tape     Tape
+	interned *interner // made for the second text
 }
 
 // mostKept bounds the nodes that a Scratch keeps room for: 2 MB.
@@ -39,6 +40,10 @@ func (s *Scratch) parseText(data []byte, tolerant bool) (*Tape, error) {
 		return nil, err
 	}
 	slices.Sort(p.shadows.found)
+	if s.tape.data != nil && s.interned == nil {
+		s.interned = new(interner)
+	}
+	s.tape.interned = s.interned
 	s.tape.data, s.tape.nodes, s.tape.shadowed = data, p.nodes, p.shadows.found
 	s.tape.hashOnce, s.tape.hashes = sync.Once{}, nil
 	return &s.tape, nil

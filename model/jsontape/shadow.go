@@ -23,7 +23,7 @@ func (t *Tape) HasShadowed() bool { return len(t.shadowed) > 0 }
 // while its keys are at hand.
 type shadows struct {
 	found  []Node
-	few    [12][]byte // the keys of a small object
+	few    [20][]byte // the keys of a small object
 	hashes []uint64   // of the keys of a large one
 }
 

@@ -82,12 +82,14 @@ type node struct {
 // Tape is a parsed JSON text. It never changes after it was made, keeps hold of
 // the bytes it was made from (which must not be written to either) and is safe
 // for concurrent use. Methods that take a node panic, as a slice does, on one
-// that is not on the tape.
+// that is not on the tape. The tape of a [Scratch] is safe for one goroutine only.
 type Tape struct {
 	data  []byte
 	nodes []node
 
 	shadowed []Node // ascending
+
+	interned *interner // nil of a tape that may be read concurrently
 
 	hashOnce sync.Once
 	hashes   []uint64

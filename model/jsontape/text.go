@@ -15,6 +15,9 @@ func (t *Tape) Text(n Node) string {
 	if t.nodes[n].kind != String {
 		return ""
 	}
+	if t.interned != nil {
+		return t.interned.text(t.stringBody(n))
+	}
 	return decodeString(t.stringBody(n))
 }
 

@@ -62,6 +62,8 @@ func (u *IDs) Take(id string) string {
 	for ; u.taken[one] || one == ""; n++ {
 		one = fmt.Sprintf("%s~%d", id, n)
 	}
-	u.taken[one], u.next[id] = true, n
+	if u.taken[one] = true; one != id {
+		u.next[id] = n
+	}
 	return one
 }

@@ -63,11 +63,7 @@ func (s *Session) chainPieces() (entries []*Entry, n int) {
 
 // needsJoin reports whether the chain to the head is broken, so that a join has more than it.
 func (s *Session) needsJoin() bool {
-	if s.Head < 0 {
-		return false
-	}
-	_, n := s.chainPieces()
-	return n > 1
+	return s.Head >= 0 && slices.ContainsFunc(s.Entries, func(e Entry) bool { return e.isBroken() })
 }
 
 // planJoin plans a session of all pieces of a broken chain.

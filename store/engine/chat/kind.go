@@ -209,7 +209,8 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 		defer func() { _ = errors.Join(s.storage.Close(), s.closeDatabases()) }() // it was only looked at
 	}
 	in := s.storage.In()
-	heads := tree.Beginnings(in.Tree, longSize)
+	heads, release := tree.Beginnings(in.Tree, longSize)
+	defer release()
 	all := s.storage.Way == "." && s.only == ""
 	in.Tree = &few{
 		Tree: heads, way: s.storage.Way, read: map[string]bool{},

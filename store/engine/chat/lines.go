@@ -298,7 +298,11 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 				spare = nil // it is let go of when its lines are decoded
 			}
 		}
-		decoding.Go(func() { l.decodeLines(f, text, at) })
+		if ended {
+			l.decodeLines(f, text, at)
+		} else {
+			decoding.Go(func() { l.decodeLines(f, text, at) })
+		}
 	}
 	decoding.Wait()
 	f.Size = from + int64(len(buf))

@@ -145,9 +145,12 @@ func (s *Store) predictNext(_ context.Context, _ engine.In, _, after *engine.Log
 func (s *Store) sessionFaults(log *engine.Log) (list []model.Fault) {
 	one := log.Own.(*Session)
 	list = append(list, one.Faults...)
+	list = append(list, s.lockFaults(one)...)
+	if len(log.Rows) == len(one.Entries) && one.isLinked() {
+		return list
+	}
 	_, joiner := s.format.(Joiner)
 	joins := joiner && one.needsJoin()
-	list = append(list, s.lockFaults(one)...)
 	for _, f := range model.NewTimeline(log.Rows).Faults() {
 		switch f.Code {
 		case model.FaultMissingParent, model.FaultSelfParent, model.FaultParentCycle:

@@ -683,7 +683,9 @@ func (s *Store) lookInto(ctx context.Context, in engine.In, l listed) (t told, o
 		part.Tree = whole
 		nested, ok := s.format.(Nested)
 		if ok {
-			part.Tree = tree.Beginnings(whole, smallFile) // which reads a file once
+			of, release := tree.Beginnings(whole, smallFile) // which reads a file once
+			defer release()
+			part.Tree = of
 		}
 		log, err := s.logOf(ctx, part, l.Spot) // of thousands that are listed few are opened
 		if err == nil && !whole.refused.Load() && (len(log.Rows) > 0 || isThere(in, &l.Spot) == nil) {

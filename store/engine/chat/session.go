@@ -343,6 +343,11 @@ func (s *Session) Add(e Entry, before int) (at int) {
 	return len(s.Entries) - 1
 }
 
+// Grow makes room for as many more entries.
+func (s *Session) Grow(n int) {
+	s.Entries, s.before = slices.Grow(s.Entries, n), slices.Grow(s.before, n)
+}
+
 // Before returns the index of the entry before the one at, or -1.
 func (s *Session) Before(at int) int { return s.before[at] }
 
@@ -377,19 +382,35 @@ func (s *Session) findParents() {
 	}
 }
 
+// isLinked reports whether each entry names an earlier one as its parent, or none.
+func (s *Session) isLinked() bool {
+	for i := range s.Entries {
+		if s.parents[i] < 0 && s.Entries[i].Parent != "" {
+			return false
+		}
+	}
+	return !s.tangled
+}
+
 // finishEntries completes the entries once all of them are read. It makes duplicate ids unique, so that no entry is
 // lost from view. It names the tools of results in titles, and marks the entries that the model no longer
 // reads.
 func (s *Session) finishEntries() {
-	ids, calls := IDs{}, map[string]*Call{}
+	calls := map[string]*Call{}
 	for i := range s.Entries {
 		e := &s.Entries[i]
-		e.ID = ids.Take(e.ID)
 		for k := range e.Said.Calls {
 			calls[e.Said.Calls[k].ID] = &e.Said.Calls[k]
 		}
 	}
 	s.findParents()
+	if _, unnamed := s.at[""]; unnamed || len(s.at) < len(s.Entries) {
+		ids := IDs{}
+		for i := range s.Entries {
+			s.Entries[i].ID = ids.Take(s.Entries[i].ID)
+		}
+		s.findParents()
+	}
 	var said Opening
 	for i := range s.Entries {
 		e := &s.Entries[i]

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"iter"
 	"time"
 
@@ -122,8 +123,13 @@ func (v Value) Time() time.Time {
 		return v.Milliseconds()
 	}
 	const mostTime = 80 // in bytes, escapes and quotes included
-	if len(v.Raw()) > mostTime {
+	raw := v.Raw()
+	if v.Kind() != jsontape.String || len(raw) > mostTime {
 		return time.Time{} // the error of time.Parse copies the text
+	}
+	if n := len(raw); n >= 2 && raw[n-1] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		at, _ := time.Parse(time.RFC3339Nano, string(raw[1:n-1])) // a short text that does not escape needs no memory
+		return at
 	}
 	at, _ := time.Parse(time.RFC3339Nano, v.Text())
 	return at

@@ -49,7 +49,7 @@ type record struct {
 	// the ids of their calls.
 	facts model.Facts
 	total *model.Counted // what Claude Code counted for the session until then
-	sum   uint32         // the checksum of the line, 0 of a damaged one
+	sum   uint32         // the checksum of its text, 0 of a damaged line
 }
 
 // boundary is where a compaction begins: what it keeps stands behind the record anchor.
@@ -134,25 +134,33 @@ func decodeLine(l *chat.Line) (r record, err error) {
 	return r, err
 }
 
+// keepLine keeps what is named here of a line. A large one is not parsed to find that it is light.
 func (r *record) keepLine(l *chat.Line) error {
-	kind, err := typeOf(l.Raw)
-	if err != nil || light[kind] {
+	const large = 16 << 10
+	if len(l.Raw) < large {
+		if v, err := l.Parse(); err == nil {
+			r.keepRecord(v)
+			return nil
+		}
+	}
+	if kind, err := typeOf(l.Raw); err != nil || light[kind] {
 		r.kind = kind
 		return err
 	}
 	v, err := l.Parse()
-	if err != nil {
-		return err
+	if err == nil {
+		r.keepRecord(v)
 	}
-	r.keepRecord(v)
-	r.sum = crc32.ChecksumIEEE(l.Raw)
-	return nil
+	return err
 }
 
 // keepRecord keeps what is named here of a record, of which only the beginning may be known.
 func (r *record) keepRecord(v chat.Value) {
 	text := func(key string) string { return v.Get(key).Text() }
-	r.kind, r.id, r.parent, r.source = text("type"), text("uuid"), text("parentUuid"), sourceOf(v)
+	if r.kind = text("type"); light[r.kind] {
+		return
+	}
+	r.id, r.parent, r.source, r.sum = text("uuid"), text("parentUuid"), sourceOf(v), crc32.ChecksumIEEE(v.Raw())
 	r.at, r.side = v.Get("timestamp").Time(), v.Get("isSidechain").True()
 	r.tree = r.id != "" && v.Get("parentUuid").There()
 	r.meta = chat.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
@@ -190,7 +198,7 @@ func sourceOf(v chat.Value) string {
 
 // keepMessage keeps the message of a record, and returns how its first text begins.
 func (r *record) keepMessage(v chat.Value) (begins string) {
-	m := messageOf(v)
+	m := contentOf(v)
 	r.tree, r.speaks = true, true
 	r.said, r.answer, r.meta.Model = m.Summarise(), m.ID, m.Model
 	for _, b := range m.Blocks {
@@ -353,12 +361,28 @@ func (t titles) bestTitle(has func(id string) bool) (title string) {
 
 // messageOf returns the message of a record.
 func messageOf(record chat.Value) (m chat.Message) {
-	if record.Get("type").Text() == typeProgress {
-		m = messageOf(record.Get("data", "message"))
-		m.Raw = [][]byte{record.Raw()}
-		return m
-	}
+	m = contentOf(record)
 	m.Raw = [][]byte{record.Raw()}
+	if said := saidIn(record); said.Get("type").Text() == typeAssistant && sourceOf(said) == "" { // else that session has counted it
+		m.Usage = said.Get("message").Usage()
+		if cost := said.Get("costUSD"); cost.Kind() == jsontape.Number {
+			m.Usage.Cost, m.Usage.Priced = cost.Number(), true
+		}
+	}
+	return m
+}
+
+// saidIn returns the record of a message: that inside of a progress record, else the record itself.
+func saidIn(record chat.Value) chat.Value {
+	for record.Get("type").Text() == typeProgress {
+		record = record.Get("data", "message")
+	}
+	return record
+}
+
+// contentOf returns the message of a record without its raw text and its usage.
+func contentOf(record chat.Value) (m chat.Message) {
+	record = saidIn(record)
 	v := record.Get("message")
 	content := v.Get("content")
 	if a := record.Get(typeAttachment); a.Get("type").Text() == queued {
@@ -370,12 +394,6 @@ func messageOf(record chat.Value) (m chat.Message) {
 	m.Role = chat.User
 	if record.Get("type").Text() == typeAssistant {
 		m.Role, m.ID, m.Model = chat.Assistant, v.Get("id").Text(), v.Get("model").Text()
-		if sourceOf(record) == "" { // else that session has counted it
-			m.Usage = v.Usage()
-			if cost := record.Get("costUSD"); cost.Kind() == jsontape.Number {
-				m.Usage.Cost, m.Usage.Priced = cost.Number(), true
-			}
-		}
 	}
 	if content.Kind() != jsontape.Array {
 		if content.There() {

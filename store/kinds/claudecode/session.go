@@ -223,6 +223,8 @@ type build struct {
 	rows []row
 	// nodes has for each record what is known of the way to it.
 	nodes []node
+	// spans are those of the first record of each entry.
+	spans []chat.Span
 	// passed says of the record of a message that another message follows it without what it
 	// is given beside it: then that is an entry of its own.
 	passed []bool
@@ -281,8 +283,16 @@ func newBuild(file *chat.File[record], at chat.Spot) *build {
 	if !isAgent(at.File) {
 		in = sidechainsOf(t)
 	}
+	s := &chat.Session{Spot: at, Head: -1, Own: &own{lineage: t}}
+	entries, answer := 0, ""
+	for i := range file.Records {
+		if is := &file.Records[i].Is; is.speaks && (is.answer == "" || is.answer != answer) {
+			entries, answer = entries+1, is.answer
+		}
+	}
+	s.Grow(entries)
 	return &build{
-		lineage: t, sides: in, s: &chat.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
+		lineage: t, sides: in, s: s, rows: make([]row, 0, entries), spans: make([]chat.Span, 0, entries),
 		nodes: slices.Repeat([]node{{-1, -1, ""}}, len(file.Records)), passed: make([]bool, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
 	}
 }
@@ -494,7 +504,9 @@ func (b *build) joinAnswer(to int, r *chat.Record[record]) {
 func (b *build) addEntry(i, before int, n node) int {
 	r := &b.file.Records[i]
 	is, at := &r.Is, len(b.s.Entries)
-	e := chat.Entry{ID: r.Name(is.id), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []chat.Span{r.Span}}
+	b.spans = append(b.spans, r.Span)
+	first := len(b.spans) - 1
+	e := chat.Entry{ID: r.Name(is.id), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: b.spans[first:len(b.spans):len(b.spans)]}
 	was := &chat.Meta{}
 	if before >= 0 {
 		was = b.s.Entries[before].Meta

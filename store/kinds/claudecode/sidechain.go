@@ -64,7 +64,7 @@ func (r *record) keepProgress(v chat.Value) {
 	if data.Get("type").Text() != "agent_progress" || kind != typeUser && kind != typeAssistant {
 		return
 	}
-	m := messageOf(v)
+	m := contentOf(v)
 	r.said, r.answer, r.meta.Model = m.Summarise(), m.ID, m.Model
 	r.within, r.call = agentPrefix+data.Get("agentId").Text(), v.Get("parentToolUseID").Text()
 }

@@ -82,7 +82,7 @@ func TestBeginnings(t *testing.T) {
 	put(t, dir, "long", "0123456789")
 	put(t, dir, "short", "01")
 	on := openTree(t, dir)
-	tree := Beginnings(on, 4)
+	tree, _ := Beginnings(on, 4)
 	for name, want := range map[string]string{"long": "0123", "short": "01"} {
 		for range 2 {
 			data, at, err := tree.Read(name, []byte("buffer")[:0])
@@ -130,7 +130,7 @@ func TestBeginnings(t *testing.T) {
 	if _, _, err := tree.Read(".", nil); err == nil {
 		t.Error("a folder is read")
 	}
-	bad := Beginnings(faulty{on, new(int), pointer(2)}, 4)
+	bad, _ := Beginnings(faulty{on, new(int), pointer(2)}, 4)
 	if _, _, err := bad.Read("long", nil); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}

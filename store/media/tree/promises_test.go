@@ -248,7 +248,7 @@ func TestBeginnings_readOnce(t *testing.T) {
 	put(t, dir, "long", "0123456789")
 	put(t, dir, "exact", "0123")
 	tree := &bytesCounted{Tree: openTree(t, dir)}
-	on := Beginnings(tree, 4)
+	on, _ := Beginnings(tree, 4)
 	for range 3 {
 		for _, name := range []string{"long", "exact"} {
 			if head, err := Head(on, name, 4); err != nil || string(head) != "0123" {
@@ -260,14 +260,14 @@ func TestBeginnings_readOnce(t *testing.T) {
 		t.Errorf("%d bytes are read", tree.bytes)
 	}
 	for _, name := range []string{"long", "none"} {
-		bad := Beginnings(broken{openTree(t, dir), name}, 4)
+		bad, _ := Beginnings(broken{openTree(t, dir), name}, 4)
 		_, _, read := bad.Read(name, nil)
 		_, open := bad.OpenFile(name)
 		if !errors.Is(read, errBroken) || !errors.Is(open, errBroken) {
 			t.Errorf("%s: %v, %v", name, read, open)
 		}
 	}
-	cut := Beginnings(cutShort{openTree(t, dir)}, 4)
+	cut, _ := Beginnings(cutShort{openTree(t, dir)}, 4)
 	if data, _, err := cut.Read("long", nil); !errors.Is(err, errBroken) {
 		t.Errorf("%q, %v", data, err)
 	}

@@ -310,9 +310,10 @@ var heads = sync.Pool{New: func() any { return new([]byte) }}
 
 // Beginnings returns a tree in which each file ends after at most so many bytes: what is looked
 // for in it takes no longer where files are large. It remembers what it read of each, so that a file
-// may be asked several times.
-func Beginnings(on Tree, most int64) Tree {
-	return &beginnings{Tree: on, most: most, heads: map[string]*beginning{}}
+// may be asked several times; release, after which it is not used, forgets that.
+func Beginnings(on Tree, most int64) (t Tree, release func()) {
+	b := &beginnings{Tree: on, most: most, heads: map[string]*beginning{}}
+	return b, b.release
 }
 
 type beginnings struct {
@@ -326,8 +327,20 @@ type beginnings struct {
 // beginning caches the first bytes of a file, which may end where other files go on.
 type beginning struct {
 	mu   sync.Mutex
-	head []byte
-	ends bool // with head
+	lent *[]byte
+	head []byte // in lent
+	ends bool   // with head
+}
+
+// release gives the memory back.
+func (b *beginnings) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, known := range b.heads {
+		*known.lent = known.head[:0]
+		heads.Put(known.lent)
+	}
+	b.heads = nil
 }
 
 // OpenFile implements Tree.
@@ -340,7 +353,8 @@ func (b *beginnings) OpenFile(name string) (Opened, error) {
 	defer b.mu.Unlock()
 	known := b.heads[name]
 	if known == nil {
-		known = &beginning{}
+		known = &beginning{lent: heads.Get().(*[]byte)}
+		known.head = *known.lent
 		b.heads[name] = known
 	}
 	return begun{f, known, b.most}, nil
