@@ -154,7 +154,7 @@ func (r *record) keepLine(l *chat.Line) error {
 	return err
 }
 
-// keepRecord keeps what is named here of a record, of which only the beginning may be known.
+// keepRecord keeps what is named here of a record. Only its beginning may be known.
 func (r *record) keepRecord(v chat.Value) {
 	text := func(key string) string { return v.Get(key).Text() }
 	if r.kind = text("type"); light[r.kind] {
