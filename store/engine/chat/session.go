@@ -343,8 +343,8 @@ func (s *Session) Add(e Entry, before int) (at int) {
 	return len(s.Entries) - 1
 }
 
-// Grow makes room for as many more entries.
-func (s *Session) Grow(n int) {
+// GrowEntries makes room for as many more entries.
+func (s *Session) GrowEntries(n int) {
 	s.Entries, s.before = slices.Grow(s.Entries, n), slices.Grow(s.before, n)
 }
 

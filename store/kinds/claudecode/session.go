@@ -290,7 +290,7 @@ func newBuild(file *chat.File[record], at chat.Spot) *build {
 			entries, answer = entries+1, is.answer
 		}
 	}
-	s.Grow(entries)
+	s.GrowEntries(entries)
 	return &build{
 		lineage: t, sides: in, s: s, rows: make([]row, 0, entries), spans: make([]chat.Span, 0, entries),
 		nodes: slices.Repeat([]node{{-1, -1, ""}}, len(file.Records)), passed: make([]bool, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},

@@ -313,7 +313,7 @@ var heads = sync.Pool{New: func() any { return new([]byte) }}
 // may be asked several times; release, after which it is not used, forgets that.
 func Beginnings(on Tree, most int64) (t Tree, release func()) {
 	b := &beginnings{Tree: on, most: most, heads: map[string]*beginning{}}
-	return b, b.release
+	return b, b.releaseHeads
 }
 
 type beginnings struct {
@@ -332,8 +332,8 @@ type beginning struct {
 	ends bool   // with head
 }
 
-// release gives the memory back.
-func (b *beginnings) release() {
+// releaseHeads gives the memory back.
+func (b *beginnings) releaseHeads() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, known := range b.heads {
