@@ -11,7 +11,7 @@ type interner [256]string
 // mostInterned bounds an interned text, in bytes: an id of 36 fits.
 const mostInterned = 64
 
-// text returns what decodeString returns.
+// text decodes the body of a string, as decodeString does.
 func (in *interner) text(body []byte) string {
 	if len(body) > mostInterned {
 		return decodeString(body)
