@@ -219,7 +219,13 @@ func (t *Tape) keyBody(n Node) []byte {
 
 // keyBody returns the bytes between the quotes of a member's key.
 func keyBody(data []byte, member *node) []byte {
-	end := closingQuote(data, int(member.key)+1)
+	end := int(member.start) // mostly behind a quote, a colon and at most one space
+	if data[end-1] == ' ' {
+		end--
+	}
+	if end -= 2; data[end+1] != ':' || data[end] != '"' {
+		end = closingQuote(data, int(member.key)+1)
+	}
 	return data[member.key+1 : end : end]
 }
 

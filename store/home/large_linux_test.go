@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest/machine"
+	"hindcast/store/storetest/skip"
 )
 
 // largeHome makes a home folder of many sessions: it copies those in testdata, each with its own ids and times.
@@ -120,10 +122,10 @@ func (h *largeHome) make(tb testing.TB) {
 	h.copyRows(tb, "langgraph/agent.db", "work/agent.db", h.runs, []string{"checkpoints", "thread_id"}, []string{"writes", "thread_id"})
 }
 
-// cost counts the bytes that a list reads, its calls of read, and its processor time.
+// cost counts the bytes that a list reads, its calls of read, the bytes that it allocates, and its processor time.
 type cost struct {
-	bytes, calls int
-	cpu          time.Duration
+	bytes, calls, allocated int
+	cpu                     time.Duration
 }
 
 // costNow returns what this process took so far.
@@ -131,13 +133,16 @@ func costNow(tb testing.TB) (c cost) {
 	tb.Helper()
 	text, err := os.ReadFile("/proc/self/io")
 	var usage syscall.Rusage
+	var memory runtime.MemStats
 	var chars int
+	runtime.ReadMemStats(&memory)
 	if err := errors.Join(err, syscall.Getrusage(syscall.RUSAGE_SELF, &usage)); err != nil {
 		tb.Fatal(err)
 	}
 	if _, err := fmt.Fscanf(bytes.NewReader(text), "rchar: %d\nwchar: %d\nsyscr: %d\n", &c.bytes, &chars, &c.calls); err != nil {
 		tb.Fatal(err)
 	}
+	c.allocated = int(memory.TotalAlloc)
 	c.cpu = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	return c
 }
@@ -159,23 +164,24 @@ func (h *largeHome) list(tb testing.TB, cache string) (all map[string]string, to
 		tb.Fatal(err)
 	}
 	after := costNow(tb)
-	return all, cost{after.bytes - before.bytes, after.calls - before.calls, after.cpu - before.cpu}
+	return all, cost{after.bytes - before.bytes, after.calls - before.calls, after.allocated - before.allocated, after.cpu - before.cpu}
 }
 
 // A list reads each small session once, and of a database no overflowing value. Again it reads notes alone, but for a
-// small database.
+// small database. What it allocates is some four times what it reads, and most of its time goes with that.
 func TestHome_readsWhatItsListNeeds(t *testing.T) {
+	skip.Counting(t)
 	for name, c := range map[string]struct {
 		home largeHome
-		// sessions is how many are listed; bytes and calls are at most so many for each, first and again.
-		sessions               int
-		bytes, calls           int
-		bytesAgain, callsAgain int
+		// sessions is how many are listed; bytes, calls and allocated are at most so many for each, first and again.
+		sessions                               int
+		bytes, calls, allocated                int
+		bytesAgain, callsAgain, allocatedAgain int
 	}{
-		"Claude Code": {largeHome{claude: 300}, 300, 28_000, 3, 1_000, 1},
-		"Codex":       {largeHome{codex: 300}, 300, 44_000, 4, 500, 1},
-		"opencode":    {largeHome{opencode: 148}, 148, 26_000, 25, 26_000, 25}, // it keeps no notes of a database
-		"LangGraph":   {largeHome{runs: 2_000}, 120, 65_000, 16, 1_100, 1},
+		"Claude Code": {largeHome{claude: 300}, 300, 26_000, 3, 115_000, 900, 1, 11_000},
+		"Codex":       {largeHome{codex: 300}, 300, 40_000, 4, 100_000, 450, 1, 11_500},
+		"opencode":    {largeHome{opencode: 148}, 148, 26_000, 25, 250_000, 26_000, 25, 250_000}, // it keeps no notes of a database
+		"LangGraph":   {largeHome{runs: 2_000}, 120, 58_000, 15, 62_000, 1_000, 1, 8_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := c.home
@@ -190,7 +196,9 @@ func TestHome_readsWhatItsListNeeds(t *testing.T) {
 			for _, f := range []struct {
 				what      string
 				got, most int
-			}{{"bytes", first.bytes, c.bytes}, {"reads", first.calls, c.calls}, {"bytes again", again.bytes, c.bytesAgain}, {"reads again", again.calls, c.callsAgain}} {
+			}{{"bytes", first.bytes, c.bytes}, {"reads", first.calls, c.calls}, {"bytes allocated", first.allocated, c.allocated},
+				{"bytes again", again.bytes, c.bytesAgain}, {"reads again", again.calls, c.callsAgain}, {"bytes allocated again", again.allocated, c.allocatedAgain},
+			} {
 				if f.got > f.most*c.sessions {
 					t.Errorf("%s: %d for each of %d sessions, want at most %d", f.what, f.got/c.sessions, c.sessions, f.most)
 				}
@@ -200,7 +208,8 @@ func TestHome_readsWhatItsListNeeds(t *testing.T) {
 }
 
 // What the list of a home takes is told as a multiple of ls -lAR. With HINDCAST_LARGE_HOME, an empty folder, the home is
-// that of the figures.
+// that of the figures: in it "hindcast sessions --json" takes 6.4 s of processor time with an empty cache and 0.8 s with
+// a warm one, on two cores that other work keeps busy.
 func TestHome_takesSoManyTimesLs(t *testing.T) {
 	h := largeHome{t.TempDir(), 12, 12, 8, 60}
 	if dir := os.Getenv("HINDCAST_LARGE_HOME"); dir != "" {

@@ -28,3 +28,11 @@ func Sequential(tb testing.TB) {
 		tb.Skip("its steps follow one another: it runs without the race detector")
 	}
 }
+
+// Counting marks a test that counts memory. The race detector drops what pools hold, so the test is skipped beside it.
+func Counting(tb testing.TB) {
+	tb.Helper()
+	if raceEnabled {
+		tb.Skip("it counts memory: it runs without the race detector")
+	}
+}
