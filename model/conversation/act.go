@@ -41,18 +41,18 @@ type Act struct {
 	// Text says it on one line, and is untrusted.
 	Text string
 	// Verb is the work of the tool.
-	Verb verb
+	Verb Verb
 	// Change is how many lines an edit adds and removes, as its input says.
 	Change string
 	// Ranged says that the text has the lines of a read.
 	Ranged bool
 }
 
-// verb is the work of a tool.
-type verb uint8
+// Verb is the work of a tool.
+type Verb uint8
 
 const (
-	verbOther verb = iota
+	verbOther Verb = iota
 	verbCommand
 	verbRead
 	verbEdit
@@ -66,7 +66,7 @@ const (
 // tools are the tools of coding agents by their names in lower case, without the signs between words. Sources: the
 // recorded sessions below testdata, and the agents' own tools as of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61,
 // opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10.
-var tools = map[string]verb{
+var tools = map[string]Verb{
 	"bash": verbCommand, "shell": verbCommand, "localshell": verbCommand, "execcommand": verbCommand, "containerexec": verbCommand,
 	"shellcommand": verbCommand, "runshellcommand": verbCommand, "executebash": verbCommand, "terminal": verbCommand, "powershell": verbCommand,
 	"runcommand": verbCommand, "runinterminal": verbCommand, "executecommand": verbCommand,
@@ -279,6 +279,27 @@ func compactValue(value []byte) string {
 		return `"` + Cut(OneLine(headOf(value, 4*maxValue)), maxValue) + `"`
 	}
 	return Cut(OneLine(string(value[:min(len(value), 2*maxValue)])), maxValue)
+}
+
+// Assignment tells a value by its name, on one line: `total 3`. Of a value that is null or nil it tells the name alone.
+func Assignment(name string, value []byte) string {
+	name = OneLine(Cut(name, maxName))
+	if len(value) == 0 || string(value) == "null" {
+		return name
+	}
+	return name + " " + compactValue(value)
+}
+
+// Assignments tells the members of an object, as [Assignment] does. It is "" for any other value.
+func Assignments(object []byte) string {
+	var list []string
+	for m, err := range jsontape.Members(object) {
+		if err != nil || m.Key == nil {
+			break
+		}
+		list = append(list, Assignment(jsontape.Unquote(m.Key), m.Value))
+	}
+	return List(list, strings.Clone)
 }
 
 // noteRead describes a call that reads some lines of a file.

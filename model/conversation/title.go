@@ -128,7 +128,7 @@ func (t *Tail) Title(adds Span) (title string, failed bool) {
 			c, m = more, more.Len()-1
 		}
 	}
-	title, failed = c.messageTitle(m)
+	title, failed = c.messageTitle(m, nil)
 	if adds == LastTurn || adds == LastStep && !tools {
 		if asked := t.lastPrompt(adds); asked != "" {
 			return asked, failed
@@ -277,31 +277,53 @@ func (o *Openings) HasPrompt() bool { return o.asked != "" }
 // first answer, else the text that the program wrote for the user, or "".
 func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wrapped) }
 
-// messageTitle returns the title of message m alone.
-func (c *Conversation) messageTitle(m int) (title string, failed bool) {
-	var calls []string
+// messageTitle returns the title of message m alone. calls are calls of messages that c does not have, by their ids.
+func (c *Conversation) messageTitle(m int, calls map[string]Act) (title string, failed bool) {
+	var made []string
 	var results Acts
 	blocks := c.Blocks(m)
 	for i := range blocks {
 		switch b := &blocks[i]; b.Kind {
 		case ToolCall:
-			calls = append(calls, c.actOf(b).Text)
+			made = append(made, c.actOf(b).Text)
 		case ToolResult:
-			act, y := Act{Text: OneLine(c.ToolName(b))}, ReadYield(c.bodyOf(b))
-			if b.Pair >= 0 {
+			act, known := calls[c.textOf(b.ID)]
+			switch {
+			case b.Pair >= 0:
 				act = c.actOf(c.Block(int(b.Pair)))
+			case !known:
+				act.Text = OneLine(c.ToolName(b))
 			}
+			y := ReadYield(c.bodyOf(b))
 			y.Failed = y.Failed || b.Status == Failed
 			results.Add(act.Text, act.Outcome(y), y.Failed)
 		}
 	}
 	switch {
-	case len(calls) > 0:
-		return Calls(c.messageWords(m, maxPart), JoinActs(calls)), false
+	case len(made) > 0:
+		return Calls(c.messageWords(m, maxPart), JoinActs(made)), false
 	case len(results.lines) > 0:
 		return results.Title(), len(results.failed) > 0
 	}
 	return c.messageWords(m, MaxTitle), false
+}
+
+// addCalls adds the calls of message m to a map, by their ids. The map may be nil.
+func (c *Conversation) addCalls(m int, calls map[string]Act) {
+	blocks := c.Blocks(m)
+	for i := range blocks {
+		if b := &blocks[i]; calls != nil && b.Kind == ToolCall {
+			calls[c.textOf(b.ID)] = c.actOf(b)
+		}
+	}
+}
+
+// textOf returns the beginning of a text, "" for any other node.
+func (c *Conversation) textOf(n Node) string {
+	if n < 0 || c.tape.Kind(n) != jsontape.String {
+		return ""
+	}
+	return string(c.tape.AppendText(nil, n, maxName))
 }
 
 // actOf describes a call.

@@ -142,8 +142,9 @@ type Summary struct {
 	Failed, Calls bool
 }
 
-// Summary summarises the messages.
-func (w *Written) Summary() (s Summary) {
+// Summary summarises the messages. calls are those of the steps before, by their ids, and Summary adds those of the
+// messages. It may be nil.
+func (w *Written) Summary(calls map[string]Act) (s Summary) {
 	var titles []string
 	for message := range w.eachMessage {
 		c := singleMessage(message)
@@ -151,7 +152,8 @@ func (w *Written) Summary() (s Summary) {
 			continue
 		}
 		m := c.Len() - 1
-		title, failed := c.messageTitle(m)
+		title, failed := c.messageTitle(m, calls)
+		c.addCalls(m, calls)
 		s.Failed, s.Calls = s.Failed || failed, s.Calls || c.hasKind(m, ToolCall)
 		if title != "" {
 			titles = append(titles, title)

@@ -35,7 +35,7 @@ func TestWritten(t *testing.T) {
 		for _, value := range c.values {
 			w.Add([]byte(value))
 		}
-		is := w.Summary()
+		is := w.Summary(nil)
 		title, failed := is.Title, is.Failed
 		if tokens := fmt.Sprint(w.Tokens()); title != c.title || failed != c.failed || w.Opening() != c.opening || tokens != c.tokens {
 			t.Errorf("%s: %q, %v, %q, %s; want %q, %v, %q, %s", name, title, failed, w.Opening(), tokens, c.title, c.failed, c.opening, c.tokens)
@@ -53,7 +53,7 @@ func TestWritten_calls(t *testing.T) {
 	for list, want := range map[string]bool{"": false, ai: true, ai + "," + first: true, ai + "," + first + "," + second: false, first: false, ai + "," + first + "," + second + "," + ai: true} {
 		var w Written
 		w.Add([]byte("[" + list + "]"))
-		if got := w.Summary().Calls; got != want {
+		if got := w.Summary(nil).Calls; got != want {
 			t.Errorf("[%s]: %t", list, got)
 		}
 	}
@@ -83,7 +83,7 @@ func TestWritten_short(t *testing.T) {
 		for i, add := range []func(*Written, []byte){(*Written).Add, (*Written).AddMessages} {
 			var w Written
 			add(&w, []byte(value))
-			got := w.Summary().Title
+			got := w.Summary(nil).Title
 			if opening := w.Opening(); opening != "" {
 				got += ", " + opening
 			}

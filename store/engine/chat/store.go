@@ -109,7 +109,7 @@ func (a *Agent) openRoot(at root, cache *files.Cache) (*Store, error) {
 	s := &Store{agent: a, dir: at.Name(), only: at.only}
 	storage, err := engine.OpenStorage(s.dir, engine.StorageOptions{
 		Place: s.placeOf, Ignore: isHidden, Private: true,
-		Cache: cache, Notes: a.Name + " sessions 4", Now: time.Now, Up: at.up, On: at.On, Framework: a.Framework,
+		Cache: cache, Notes: a.Name + " sessions 5", Now: time.Now, Up: at.up, On: at.On, Framework: a.Framework,
 	})
 	if err != nil {
 		return nil, err

@@ -513,7 +513,7 @@ func (e *event) describeEvent(h *model.Header, said *rows.Said) {
 	case len(e.Output) > 0 && !isEmpty(e.Output):
 		h.EventName, h.Title = "output", conversation.Cut(conversation.OneLine(string(e.Output)), conversation.MaxTitle)
 	default:
-		h.Title = cmp.Or(conversation.List(objectKeys(e.delta), conversation.OneLine), e.savedArtifacts())
+		h.Title = cmp.Or(conversation.Assignments(e.delta), e.savedArtifacts())
 	}
 	if failure := cmp.Or(e.ErrorMessage, e.ErrorCode); failure != "" {
 		h.Marks |= model.MarkError

@@ -45,7 +45,7 @@ var kind = checkpoints.Kind{
 	IDs:       "the checkpoint's; of a message the SHA-256 of all messages up to it",
 	Unlisted:  "leaves the file out of every list, with a line in its log",
 	Severity:  model.Loses,
-	Notes:     "agent-framework 3",
+	Notes:     "agent-framework 4",
 	Temporary: isTemporary,
 	Running:   "a workflow that runs now does not notice: its next checkpoint follows the one that it went on from, and becomes the latest",
 	Signed:    "a file with workflow_name and checkpoint_id, a session, or a line with a message",

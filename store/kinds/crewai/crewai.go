@@ -57,7 +57,7 @@ var folderKind = checkpoints.Kind{
 	IDs:       "the checkpoint's, made of its second and a random number",
 	Unlisted:  "lists the file without its content, and fails to resume it",
 	Severity:  model.Loses,
-	Notes:     "crewai 2",
+	Notes:     "crewai 3",
 	Temporary: func(string) bool { return false },
 	Running:   "a crew that runs now does not notice: its next checkpoint follows the one that it wrote last, and is the newest",
 	Signed:    "BRANCH/TIME_ID_p-PARENT.json with entities and an event_record",

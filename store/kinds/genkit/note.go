@@ -12,7 +12,7 @@ import (
 
 // noteKind names the notes for a files.Cache, where they outlive the program. Its number grows with every
 // change of the notes, or of the rules that judge a row.
-const noteKind = kind + " 4"
+const noteKind = kind + " 5"
 
 const (
 	noteErrored = 1 << iota

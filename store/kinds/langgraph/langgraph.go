@@ -71,8 +71,8 @@ type format struct{ layout layout }
 
 // layout is how the tables hold what LangGraph writes.
 type layout interface {
-	// listCheckpoints adds the steps that started from the parent of a checkpoint and from those behind it, and then
-	// runs row on each of these.
+	// listCheckpoints adds the steps that started from the parent of a checkpoint's parent, from the parent, and from the
+	// checkpoint and those behind it. Then it runs row on the parent, and on these.
 	listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error
 	// readCheckpoint reads a checkpoint and the step that started from it. The error is model.ErrNoSnapshot if the checkpoint does not exist.
 	readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
@@ -135,7 +135,7 @@ func unmarshalBeside(beside []byte, about any) error {
 }
 
 func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	steps, numbers := newSteps(), map[string]int{}
+	steps, numbers, inputs := newSteps(), map[string]int{}, map[string]bool{}
 	ends := map[string]int{} // of turns, in the list
 	log.Facts.Newest = true
 	err = f.layout.listCheckpoints(ctx, t, at, from, steps, func(c listed) {
@@ -147,12 +147,15 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		}
 		log.Opaque = cmp.Or(log.Opaque, opaqueEncoding(c.encoding))
 		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), max(about.Step+1, 0)
-		numbers[h.ID] = about.Step
+		numbers[h.ID], inputs[h.ID] = about.Step, about.Source == "input"
+		if h.ID < from {
+			return
+		}
 		own := steps.findStep(h.ID)
 		switch ran, kept := steps.byID[h.ParentID]; {
 		case about.Source == "input":
 			h.TurnIndex, h.EventName = 1, "user input"
-			h.Title = cmp.Or(own.sum.Title, conversation.List(own.channels, conversation.OneLine))
+			h.Title = own.title()
 		case about.Source != "loop" && about.Source != "":
 			h.EventName = about.Source
 			if about.Source == "fork" { // it is a copy of what the step before led to, or of an input
@@ -160,7 +163,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 				if len(by.channels) == 0 {
 					by = own
 				}
-				h.Title = cmp.Or(by.sum.Title, conversation.List(by.channels, conversation.OneLine))
+				h.Title = by.title()
 			}
 		case about.Step < inputStep: // writes hang on it of a run that kept its end alone
 			h.TurnIndex, h.EventName = 1, "before the run"
@@ -170,7 +173,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.Title, _ = conversation.Title(jsontape.FindMember(state, `"channel_values"`), conversation.LastMessage)
 			h.Title = cmp.Or(h.Title, conversation.List(channelNames(c.updated), conversation.OneLine))
 		default:
-			ran.describeStep(&h)
+			ran.describeStep(&h, inputs[h.ParentID])
 			// A node that waits for the end of a run goes on with it.
 			if end, known := ends[h.ParentID]; known && about.Source == "loop" && about.Step == numbers[h.ParentID]+1 {
 				before := &log.Rows[end]
@@ -242,6 +245,8 @@ const messages = "messages"
 // step holds the writes of the tasks that started from one checkpoint.
 type step struct {
 	nodes, channels []string
+	// values tell what was written to the channels, and next are the nodes that run behind the step.
+	values, next []string
 	// tasks are the tasks that wrote. input are the channels that an input wrote.
 	tasks     []task
 	input     []string
@@ -303,12 +308,14 @@ func (s *step) callsTools(source string) bool {
 // steps are the steps that started from checkpoints, by the ids of these.
 type steps struct {
 	byID map[string]*step
+	// calls are the calls of tools in the steps, by their ids.
+	calls map[string]conversation.Act
 	// last is the step that the last write is of, and opening has the first words of the user in the ones before.
 	last    *step
 	opening string
 }
 
-func newSteps() *steps { return &steps{byID: map[string]*step{}} }
+func newSteps() *steps { return &steps{byID: map[string]*step{}, calls: map[string]conversation.Act{}} }
 
 // findStep returns the step that started from a checkpoint, one without writes where none did.
 func (s *steps) findStep(id string) *step {
@@ -334,7 +341,7 @@ func (s *steps) endLast() {
 		if s.opening == "" {
 			s.opening = own.said.Opening()
 		}
-		own.sum, own.said, s.last = own.said.Summary(), conversation.Written{}, nil
+		own.sum, own.said, s.last = own.said.Summary(s.calls), conversation.Written{}, nil
 	}
 }
 
@@ -382,11 +389,14 @@ func (s *step) addWrite(task, path string, index int, channel string, value []by
 	case index < 0: // it is scheduled
 	case isPlumbing(channel) || path == "" && ofNode(channel, value) || channel == sendsChannel:
 		s.goesOn = true
+		if branch := plumbing().FindStringSubmatch(channel); branch != nil {
+			s.next = appendNew(s.next, branch[2])
+		}
 		if path == "" && bytes.HasPrefix(value, []byte(`"`)) { // without a path it may name the node
 			s.nodes = appendNew(s.nodes, jsontape.Unquote(value))
 		}
 	case !strings.HasPrefix(channel, "__"):
-		s.channels = appendNew(s.channels, channel)
+		s.addValue(channel, value)
 		if task == nullTask {
 			s.input = appendNew(s.input, channel)
 		}
@@ -398,6 +408,22 @@ func (s *step) addWrite(task, path string, index int, channel string, value []by
 	}
 }
 
+// addValue notes that a task wrote a value to a channel.
+func (s *step) addValue(channel string, value []byte) {
+	tells := conversation.Assignment(channel, value)
+	i := slices.Index(s.channels, channel)
+	if i < 0 {
+		s.channels, s.values = append(s.channels, channel), append(s.values, tells)
+	} else if len(s.values[i]) < conversation.MaxTitle {
+		s.values[i] += strings.TrimPrefix(tells, conversation.OneLine(channel))
+	}
+}
+
+// title tells what the step wrote: its messages, else its values.
+func (s *step) title() string {
+	return cmp.Or(s.sum.Title, conversation.List(s.values, strings.Clone))
+}
+
 // appendNew appends a name unless it is there, or empty.
 func appendNew(names []string, name string) []string {
 	if name == "" || slices.Contains(names, name) {
@@ -406,17 +432,20 @@ func appendNew(names []string, name string) []string {
 	return append(names, name)
 }
 
-// describeStep puts event and title into the header of the snapshot that the step led to.
-func (s *step) describeStep(h *model.Header) {
-	said := s.sum.Title
+// describeStep puts event and title into the header of the snapshot that the step led to. takesInput says that the
+// step took in an input, which the snapshot before tells.
+func (s *step) describeStep(h *model.Header, takesInput bool) {
 	if s.sum.Failed {
 		h.Marks |= model.MarkError
 	}
 	ran := conversation.List(s.nodes, conversation.OneLine)
-	if ran == inputChannel {
-		said = "" // the snapshot before says it
+	h.Title = cmp.Or(s.title(), ran)
+	if takesInput && ran == "" || ran == inputChannel {
+		h.Title = ""
+		if len(s.next) > 0 {
+			h.Title = "next: " + conversation.List(s.next, conversation.OneLine)
+		}
 	}
-	h.Title = cmp.Or(said, conversation.List(s.channels, conversation.OneLine), ran)
 	if h.EventName = s.eventName(); !s.goesOn {
 		h.Event, h.EventName = model.SnapshotEventTurnEnd, ""
 	}

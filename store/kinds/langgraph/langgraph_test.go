@@ -493,7 +493,7 @@ func FuzzState(f *testing.F) {
 			s.addWrite("other", "", index, "branch:to:node", document)
 		}
 		var h model.Header
-		s.describeStep(&h)
+		s.describeStep(&h, false)
 		conversation.Opening(document)
 	})
 }

@@ -72,13 +72,14 @@ func (inPostgres) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place,
 	newest := fmt.Sprintf(checkpoint, "checkpoint_id", "ORDER BY checkpoint_id DESC LIMIT 1 OFFSET "+mostTitled)
 	first := fmt.Sprintf(checkpoint, "min(checkpoint_id)", "")
 	parent := fmt.Sprintf(checkpoint, "parent_checkpoint_id", "AND checkpoint_id = ?3")
+	before := fmt.Sprintf(checkpoint, "parent_checkpoint_id", "AND checkpoint_id = "+parent)
 	key := append(slices.Clone(at.Key), from)
 	return t.Ask(ctx,
 		rows.Query{SQL: inOrder},
 		rows.Query{Args: key, Row: scanSteps(steps), SQL: writesQuery(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
-			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+")")},
-		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
-			" AND checkpoint_id >= ? ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
+			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+" OR checkpoint_id = "+before+")")},
+		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" +
+			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = " + parent + ") ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
 			var c listed
 			err := scan(&c.id, &c.parent, &c.beside, &c.updated)
 			row(c)

@@ -60,9 +60,9 @@ func TestPostgres(t *testing.T) {
 	list := storetest.Headers(t, s, "tour")
 	for i, want := range map[int]string{
 		0:  "#0 turn 0 user input: hello größe",
-		7:  "#7 turn 1 tools: weather  東京: 21 °C, ☀️ sonnig, stock  Äpfel: 7 Stück",
+		7:  "#7 turn 1 tools: weather {city: \"東京\"}  東京: 21 °C, ☀️ sonnig · stock {item: \"Äpfel\"}  Äpfel: 7 Stück",
 		9:  "#9 turn 1 turn end: review",
-		13: "#13 turn 2 tools: stock  Error: RuntimeError('warehouse unreachable: ECONNREFUSED') off the path",
+		13: "#13 turn 2 tools: stock {item: \"broken\"}  Error: RuntimeError('warehouse unreachable: ECONNREFUSED') off the path",
 		20: "#13 turn 2 update: ",
 		23: "#16 turn 2 turn end: review head",
 	} {

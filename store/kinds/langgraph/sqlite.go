@@ -3,6 +3,7 @@ package langgraph
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -20,8 +21,9 @@ type inSQLite struct{}
 
 func (inSQLite) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
 	key := append(slices.Clone(at.Key), from)
-	err := addSteps(ctx, t, steps, tooLarge, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
-		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
+	const first = "(SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints f WHERE f.thread_id = ?1 AND f.checkpoint_ns = ?2 AND f.checkpoint_id = %s)"
+	parent := fmt.Sprintf(first, "?3")
+	err := addSteps(ctx, t, steps, tooLarge, ofSession+" AND checkpoint_id >= coalesce("+fmt.Sprintf(first, parent)+", "+parent+", '')", key...)
 	if err != nil {
 		return err
 	}
@@ -33,7 +35,7 @@ func (inSQLite) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, f
 	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
 		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
 			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
-		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", key...)
+		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= coalesce("+parent+", '') AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+") ORDER BY checkpoint_id", key...)
 }
 
 // tooLarge is the condition of a write whose value is too large to be read for a title.

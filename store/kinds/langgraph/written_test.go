@@ -215,16 +215,46 @@ func TestState_deltaMessages(t *testing.T) {
 	}
 }
 
+// A step without messages is told by the values that it wrote, an input by its own and the step behind it by the node that
+// runs next. A node that failed is told by its error, and the result of a tool by its call.
+func TestHeaders_tellWhatStepsDid(t *testing.T) {
+	const document = `{"v":4,"channel_values":{},"channel_versions":{}}`
+	index := 0
+	write := func(node, channel, json string) value {
+		index++
+		return value{task: node, path: "~__pregel_pull, " + node, index: index, channel: channel, json: json}
+	}
+	path := written(t,
+		line{id: 1, document: document, metadata: `{"source":"input","step":-1}`, writes: []value{write("__start__", "total", "2"), write("__start__", "branch:to:add", "null")}},
+		line{id: 2, parent: 1, document: document, metadata: `{"source":"loop","step":0}`, writes: []value{
+			write("add", "total", "3"), write("add", "route", `"billing"`), write("add", "none", "null"), write("add", "branch:to:model", "null"), write("also", "total", "4")}},
+		line{id: 3, parent: 2, document: document, metadata: `{"source":"loop","step":1}`, writes: []value{
+			write("model", messages, `[{"type":"ai","content":"","response_metadata":{},"tool_calls":[{"id":"1","name":"weather","args":{"city":"Rome"}}]}]`), write("model", "branch:to:tools", "null")}},
+		line{id: 4, parent: 3, document: document, metadata: `{"source":"loop","step":2}`, writes: []value{
+			write("tools", messages, `[{"type":"tool","content":"rain","name":"weather","tool_call_id":"1","response_metadata":{}}]`)}},
+		line{id: 5, parent: 4, document: document, metadata: `{"source":"loop","step":3}`})
+	s := open(t, path)
+	for i, want := range []string{"total 2", "next: add", `total 3 4, route "billing", none`, `weather {city: "Rome"}`, `weather {city: "Rome"}  rain`} {
+		if got := at(t, s, "t", i).Title; got != want {
+			t.Errorf("#%d: %q, want %q", i, got, want)
+		}
+	}
+	s = open(t, recorded("failed.db"))
+	if h := at(t, s, "crashed", 2); h.Title != "boom: ValueError('node failed: ünlucky')" || !h.Marks.Has(model.MarkError) {
+		t.Errorf("the node that failed: %+v", h)
+	}
+}
+
 // What a program says in a short form titles its step, and its session begins with it.
 func TestHeaders_shortMessages(t *testing.T) {
-	for short, words := range map[string]string{`[["user","hi there"]]`: "hi there", `"hi there"`: "hi there", `["user","hi there"]`: "hi there", `[["nobody","hi"]]`: ""} {
+	for short, words := range map[string]string{`[["user","hi there"]]`: "hi there", `"hi there"`: "hi there", `["user","hi there"]`: "hi there", `{"nobody":"hi"}`: ""} {
 		const document = `{"v":4,"channel_values":{},"channel_versions":{}}`
 		path := written(t,
 			line{id: 1, document: document, metadata: `{"source":"input","step":-1}`, writes: []value{{task: "a", channel: messages, json: short}}},
 			line{id: 2, parent: 1, document: document, metadata: `{"source":"loop","step":0}`, writes: []value{{task: "b", path: "~__pregel_pull, say", channel: messages, json: `[["ai","an answer"]]`}}},
 			line{id: 3, parent: 2, document: document, metadata: `{"source":"loop","step":1}`})
 		s := open(t, path)
-		if got, title := at(t, s, "t", 0).Title, cmp.Or(words, messages); got != title || storetest.Sessions(t, s)[0].Title != words {
+		if got, title := at(t, s, "t", 0).Title, cmp.Or(words, `messages {"nobody":"hi"}`); got != title || storetest.Sessions(t, s)[0].Title != words {
 			t.Errorf("%s: %q, and the session %q", short, got, storetest.Sessions(t, s)[0].Title)
 		}
 		if got := at(t, s, "t", 2).Title; got != "an answer" {

@@ -242,6 +242,7 @@ type take func(d *decoder, f messageFile, m *message)
 
 // whole reads a file.
 func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
+	d.untold = true
 	d.take(d.reader(l.tree, l.dir), f, m)
 	m.written = d.stamp.Size
 }
@@ -250,7 +251,7 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 	name := l.dir + f.name
-	if !l.recalled(name, f, m) {
+	if d.untold = false; !l.recalled(name, f, m) {
 		if d.take(d.reader(l.tree, l.dir), f, m) {
 			d.note = m.appendNote(d.note[:0])
 			l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))

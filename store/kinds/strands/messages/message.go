@@ -59,15 +59,15 @@ type call struct {
 	id    string // decoded
 	rawID string // as it stands in the file
 	name  string
+	act   conversation.Act
 	block int // its position in the content
 }
 
 // result is a tool result of a message.
 type result struct {
 	id, status string
-	// failure is the beginning of its text if the status is "error".
-	failure string
-	block   int
+	yield      conversation.Yield
+	block      int
 }
 
 func (c call) text() string   { return c.id }
@@ -79,6 +79,7 @@ type decoder struct {
 	buf       []byte // of the file
 	arena     []byte // of the bodies
 	text      []byte // the first text of the message, cut
+	untold    bool   // what tools did is not described: no title is made
 	label     string // what stands for the text of a message without one
 	blanks    int    // texts of the message that have nothing but spaces
 	line      []byte // of the title
@@ -330,10 +331,10 @@ func (d *decoder) block(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 	}
 	use, res := t.Find(b, "toolUse"), t.Find(b, "toolResult")
 	if use >= 0 {
-		m.call(t, use, i)
+		d.call(m, t, use, i)
 	}
 	if res >= 0 {
-		m.result(t, res, i)
+		d.result(m, t, res, i)
 		return
 	}
 	m.others++
@@ -342,7 +343,7 @@ func (d *decoder) block(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 	}
 }
 
-func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
+func (d *decoder) call(m *message, t *jsontape.Tape, use jsontape.Node, block int) {
 	id := t.Find(use, "toolUseId")
 	if !hasIdentity(t, id) {
 		meaning, exception := idless(t, use, id)
@@ -355,10 +356,13 @@ func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
 	if t.Kind(id) == jsontape.String {
 		c.id = unquoted(c.rawID)
 	}
+	if !d.untold {
+		c.act = conversation.NewAct(nameOf(c.name, c.id), rawOf(t, t.Find(use, "input")))
+	}
 	m.calls = append(m.calls, c)
 }
 
-func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
+func (d *decoder) result(m *message, t *jsontape.Tape, res jsontape.Node, block int) {
 	id := t.Find(res, "toolUseId")
 	if !hasIdentity(t, id) {
 		meaning, exception := idless(t, res, id)
@@ -367,8 +371,11 @@ func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 		return
 	}
 	r := result{id: identity(t, id), status: shortText(t, t.Find(res, "status"), maxName), block: block}
+	if !d.untold {
+		r.yield = conversation.ReadYield(rawOf(t, t.Find(res, "content")))
+	}
 	if r.status == "error" {
-		m.errored, r.failure = true, failureOf(t, t.Find(res, "content"))
+		m.errored, r.yield.Failed = true, true
 	}
 	m.results = append(m.results, r)
 }
@@ -391,17 +398,12 @@ func idless(t *jsontape.Tape, n, id jsontape.Node) (meaning, exception string) {
 	return "no id", "TypeError"
 }
 
-// failureOf returns the beginning of the first text in the content of a result.
-func failureOf(t *jsontape.Tape, content jsontape.Node) string {
-	if t.Kind(content) != jsontape.Array {
-		return ""
+// rawOf returns a value as it stands in the file, nil for a value that is not there.
+func rawOf(t *jsontape.Tape, n jsontape.Node) []byte {
+	if n < 0 {
+		return nil
 	}
-	for b := t.First(content); b >= 0; b = t.Next(b) {
-		if text := conversation.OneLine(shortText(t, t.Find(b, "text"), maxText)); text != "" {
-			return text
-		}
-	}
-	return ""
+	return t.Raw(n)
 }
 
 // odd notes a block that no SDK is known to write.

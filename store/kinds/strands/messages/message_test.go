@@ -72,15 +72,15 @@ func TestMessage_title(t *testing.T) {
 		{"assistant", `[{"reasoningContent":{"reasoningText":{"text":"hm"}}}]`, "[reasoningContent]"},
 		{"assistant", `[{"citationsContent":{"content":[{"text":"cited"}]}}]`, "cited"},
 		{"assistant", `[{"citationsContent":{"content":[]}}]`, "[citationsContent]"},
-		{"assistant", `[{"text":"so"},{"toolUse":{"toolUseId":"1","name":"get_weather"}},{"toolUse":{"toolUseId":"2","name":"add"}}]`, "so (get_weather, add)"},
+		{"assistant", `[{"text":"so"},{"toolUse":{"toolUseId":"1","name":"get_weather"}},{"toolUse":{"toolUseId":"2","name":"add"}}]`, "so (get_weather · add)"},
 		{"assistant", `[{"toolUse":{"toolUseId":"only id"}}]`, "only id"},
-		{"user", `[{"toolResult":{"toolUseId":"1","status":"error","content":[{"json":{}},{"text":"no such\n city"}]}},{"toolResult":{"toolUseId":"1","status":"error"}},{"toolResult":{"toolUseId":"9","status":"success"}},{"toolResult":{"toolUseId":"2"}}]`, "get_weather: no such city, get_weather error, 9 ok, add no status"},
+		{"user", `[{"toolResult":{"toolUseId":"1","status":"error","content":[{"json":{}},{"text":"no such\n city"}]}},{"toolResult":{"toolUseId":"1","status":"error"}},{"toolResult":{"toolUseId":"9","status":"success"}},{"toolResult":{"toolUseId":"2"}}]`, `get_weather {city: "Rome"}  no such · get_weather {city: "Rome"}  failed · 9  ok · add  ok`},
 		{"user", `[{"text":"\u001b[31m\u202e"}]`, "\x1b[31m\u202e"},
 		{"user", `[{"text":"` + long + `"}]`, long[:conversation.MaxTitle] + "…"},
 		{"narrator", `[{"text":"meanwhile"}]`, "meanwhile"},
 	} {
 		m := readText(`{"message":{"role":"` + c.role + `","content":` + c.content + `},"message_id":0}`)
-		got := m.title([]call{{id: "1", name: "get_weather"}, {id: "2", name: "add"}})
+		got := m.title([]call{{id: "1", act: conversation.NewAct("get_weather", []byte(`{"city":"Rome"}`))}, {id: "2", act: conversation.NewAct("add", nil)}})
 		if got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.role, c.content, got, c.want)
 		}

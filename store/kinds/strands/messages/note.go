@@ -21,7 +21,7 @@ import (
 
 // noteKind names the notes for a files.Cache. Its number grows with every change of the notes or
 // of the rules for faults.
-const noteKind = kind + " 6"
+const noteKind = kind + " 7"
 
 // Bits of a note.
 const (
@@ -71,11 +71,16 @@ func (m *message) appendNote(dst []byte) []byte {
 	for _, c := range m.calls {
 		dst = files.AppendText(files.AppendText(files.AppendText(dst, c.id), c.rawID), c.name)
 		dst = binary.AppendUvarint(dst, uint64(c.block))
+		dst = binary.AppendUvarint(files.AppendText(files.AppendText(dst, c.act.Text), c.act.Change), uint64(c.act.Verb))
+		dst = appendBool(dst, c.act.Ranged)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(m.results)))
 	for _, r := range m.results {
-		dst = files.AppendText(files.AppendText(files.AppendText(dst, r.id), r.status), r.failure)
-		dst = binary.AppendUvarint(dst, uint64(r.block))
+		dst = files.AppendText(files.AppendText(files.AppendText(files.AppendText(dst, r.id), r.status), r.yield.First), r.yield.Exit)
+		for _, n := range [...]int{r.block, r.yield.Lines, r.yield.Items + 1} {
+			dst = binary.AppendUvarint(dst, uint64(n))
+		}
+		dst = appendBool(dst, r.yield.Failed)
 	}
 	for _, list := range [][]flaw{m.flaws, m.notes} {
 		dst = binary.AppendUvarint(dst, uint64(len(list)))
@@ -85,6 +90,14 @@ func (m *message) appendNote(dst []byte) []byte {
 		}
 	}
 	return dst
+}
+
+// appendBool appends 1 for true and 0 for false.
+func appendBool(dst []byte, b bool) []byte {
+	if b {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
 }
 
 // recall takes a message from a note of the file of a name. It reports whether the
@@ -120,10 +133,15 @@ func (m *message) recall(name string, text []byte) bool {
 	m.said, m.by = string(n.Text()), conversation.Typed(n.Count())
 	m.others = n.Count()
 	for range n.Items() {
-		m.calls = append(m.calls, call{id: string(n.Text()), rawID: string(n.Text()), name: string(n.Text()), block: n.Count()})
+		c := call{id: string(n.Text()), rawID: string(n.Text()), name: string(n.Text()), block: n.Count()}
+		c.act = conversation.Act{Text: string(n.Text()), Change: string(n.Text()), Verb: conversation.Verb(n.Count()), Ranged: n.Count() > 0}
+		m.calls = append(m.calls, c)
 	}
 	for range n.Items() {
-		m.results = append(m.results, result{id: string(n.Text()), status: string(n.Text()), failure: string(n.Text()), block: n.Count()})
+		r := result{id: string(n.Text()), status: string(n.Text())}
+		r.yield.First, r.yield.Exit = string(n.Text()), string(n.Text())
+		r.block, r.yield.Lines, r.yield.Items, r.yield.Failed = n.Count(), n.Count(), n.Count()-1, n.Count() > 0
+		m.results = append(m.results, r)
 	}
 	for _, list := range []*[]flaw{&m.flaws, &m.notes} {
 		for range n.Items() {

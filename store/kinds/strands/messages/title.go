@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,16 +15,22 @@ const (
 	blankLabel = "[blank text]" // what the SDK sends for a text that has nothing but spaces
 )
 
-// title returns one line on what happened, in the words of package conversation:
-// "Weather in Paris?", "calls get_weather, add", "get_weather: no such city". asked
-// are the tool calls of the message before, which the results may answer.
+// title returns one line on what happened, in the words of package conversation: "Weather in Paris?",
+// `get_weather {city: "Paris"}`, `get_weather {city: "Paris"}  no such city`. asked are the tool calls of the message
+// before, which the results may answer.
 func (m *message) title(asked []call) string {
-	if m.said == "" && len(m.results) > 0 {
-		return conversation.List(m.results, func(r result) string {
-			return conversation.Outcome(toolName(asked, r.id), status(r.status), r.failure)
-		})
+	if m.said != "" || len(m.results) == 0 {
+		return m.said
 	}
-	return m.said
+	var acts conversation.Acts
+	for _, r := range m.results {
+		act := conversation.Act{Text: nameOf("", r.id)}
+		if i := slices.IndexFunc(asked, func(c call) bool { return c.id == r.id }); i >= 0 {
+			act = asked[i].act
+		}
+		acts.Add(act.Text, act.Outcome(r.yield), r.yield.Failed)
+	}
+	return acts.Title()
 }
 
 // asks reports whether the user says something in the message besides tool results.
@@ -39,7 +46,7 @@ func (d *decoder) say(m *message) string {
 		return conversation.Cut(m.name+": "+m.flaws[0].meaning, conversation.MaxTitle)
 	case len(m.calls) > 0:
 		d.line = appendOneLine(d.line[:0], d.text, conversation.MaxTitle)
-		return conversation.Calls(string(d.line), conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) }))
+		return conversation.Calls(string(d.line), conversation.JoinActs(m.acts()))
 	case len(m.results) > 0:
 		return ""
 	}
@@ -86,14 +93,13 @@ func cutBytes(text []byte, limit int) []byte {
 	return append(text[:limit], "…"...)
 }
 
-// toolName returns the name of the tool that a result is of, or else its id.
-func toolName(asked []call, id string) string {
-	for _, c := range asked {
-		if c.id == id {
-			return nameOf(c.name, id)
-		}
+// acts describes the calls of the message.
+func (m *message) acts() []string {
+	acts := make([]string, len(m.calls))
+	for i := range m.calls {
+		acts[i] = m.calls[i].act.Text
 	}
-	return nameOf("", id)
+	return acts
 }
 
 func nameOf(name, id string) string {
@@ -101,15 +107,4 @@ func nameOf(name, id string) string {
 		return conversation.Cut(conversation.OneLine(id), maxName)
 	}
 	return conversation.OneLine(name)
-}
-
-// status returns the status of a tool result in a word.
-func status(s string) string {
-	switch s {
-	case "success":
-		return "ok"
-	case "":
-		return "no status"
-	}
-	return conversation.OneLine(s)
 }

@@ -12,7 +12,7 @@ import (
 // noteKind names the notes for a files.Cache. Its number grows with every change of the
 // notes or of the rules for faults, because notes hold the number of faults, see
 // tally.go.
-const noteKind = kind + " 6"
+const noteKind = kind + " 7"
 
 // A note is what is kept of a file: one line of JSON, the prints of messages,
 // eight bytes each, and their shapes.
