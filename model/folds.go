@@ -12,7 +12,8 @@ import (
 //
 // The steps of a turn (see [MarkTraced]) are hidden too, by the snapshot that the
 // turn ended in and so directly above its row, until they are asked for. Steps
-// with anything else between them and their snapshot always show.
+// with anything else between them and their snapshot always show. A call is hidden
+// in the same way by the result that tells it again, and counts as its step here.
 //
 // Where the folds know the turns, a fold at the visit that opens one hides the rest of
 // the turn, with the branches that leave it. A branch at its end that begins with a
@@ -173,7 +174,7 @@ func (f *Folds) Unfold(n Node) bool {
 	return true
 }
 
-// foldSteps returns the fold that hides the steps before n, and whether there are any.
+// foldSteps returns the fold that hides the steps before n, or the call, and whether there are any.
 func (f *Folds) foldSteps(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, end: t.RowOf(n)}
@@ -182,13 +183,16 @@ func (f *Folds) foldSteps(n Node) (fold, bool) {
 		made.start--
 	}
 	made.snapshots = made.end - made.start
-	return made, made.snapshots > 0
+	if made.snapshots == 0 && t.isEnd(n) && f.standsForCall(n) {
+		made.start--
+	}
+	return made, made.start < made.end
 }
 
 // HideSteps hides the steps of the turn that ended in n, or that n is a step of,
 // and reports whether that changed anything.
 func (f *Folds) HideSteps(n Node) bool {
-	end := f.t.EndOf(n)
+	end := f.RowOwner(n)
 	if end == NoNode || !f.open[end] {
 		return false
 	}
@@ -201,8 +205,8 @@ func (f *Folds) HideSteps(n Node) bool {
 // ShowSteps shows the steps that HideSteps hides and reports whether they were
 // hidden.
 func (f *Folds) ShowSteps(n Node) bool {
-	end := f.t.EndOf(n)
-	if end == NoNode || f.Steps(end) == 0 {
+	end := f.RowOwner(n)
+	if end == NoNode || f.RowsBefore(end) == 0 {
 		return false
 	}
 	f.open[end] = true
@@ -210,15 +214,24 @@ func (f *Folds) ShowSteps(n Node) bool {
 	return true
 }
 
-// Steps returns the number of steps that are hidden before the snapshot n.
-func (f *Folds) Steps(n Node) int {
+// Steps returns the number of steps that are hidden before the snapshot n. A call is none.
+func (f *Folds) Steps(n Node) int { return f.closedBefore(n).snapshots }
+
+// RowsBefore returns the number of rows that are hidden directly above that of n: those of its steps, or of its call.
+func (f *Folds) RowsBefore(n Node) int {
+	hidden := f.closedBefore(n)
+	return hidden.end - hidden.start
+}
+
+// closedBefore returns the fold that n hides steps or its call by, the zero fold if it hides none.
+func (f *Folds) closedBefore(n Node) fold {
 	f.settleFolds()
 	row := f.t.RowOf(n)
 	at, hidden := slices.BinarySearchFunc(f.closed, row, func(have fold, row int) int { return have.end - row })
 	if !hidden {
-		return 0
+		return fold{}
 	}
-	return f.closed[at].snapshots
+	return f.closed[at]
 }
 
 // FoldAll hides all steps, and the rest of each turn. Without turns it hides every branch and every tree off the
@@ -324,6 +337,10 @@ func (f *Folds) nestFolds() {
 	for len(folds)+len(closed) > 0 {
 		// Where both start in one row, a fold hides the steps and what comes after.
 		steps := len(folds) == 0 || len(closed) > 0 && closed[0].start < folds[0].start
+		if steps && closed[0].snapshots == 0 && len(folds) > 0 && folds[0].start == closed[0].end {
+			closed = closed[1:] // the call is folded itself, and shows
+			continue
+		}
 		var in fold
 		row := 0 // that of the node
 		if steps {
@@ -344,8 +361,12 @@ func (f *Folds) nestFolds() {
 
 // settleFolds brings the folds up to date when rows have moved since.
 func (f *Folds) settleFolds() {
-	if f.changes != f.t.changes || f.ends != len(f.t.ends) {
+	switch {
+	case f.changes != f.t.changes:
 		f.refreshRows()
+	case f.ends != len(f.t.ends): // they are drawn below all others
+		f.closeSteps(f.t.ends[f.ends:])
+		f.nestFolds()
 	}
 	if f.turns == nil || f.rows == f.t.Rows() {
 		return
@@ -373,12 +394,18 @@ func (f *Folds) refreshRows() {
 	}
 	slices.SortFunc(f.folds, func(a, b fold) int { return a.start - b.start })
 	f.closed = f.closed[:0]
-	for _, n := range f.t.ends {
+	f.closeSteps(f.t.ends)
+	slices.SortFunc(f.closed, func(a, b fold) int { return a.start - b.start })
+	f.changes, f.rows = f.t.changes, f.t.Rows()
+	f.nestFolds()
+}
+
+// closeSteps hides what some snapshots stand for, unless it was asked for.
+func (f *Folds) closeSteps(ends []Node) {
+	for _, n := range ends {
 		if made, hides := f.foldSteps(n); hides && !f.open[n] {
 			f.closed = append(f.closed, made)
 		}
 	}
-	slices.SortFunc(f.closed, func(a, b fold) int { return a.start - b.start })
-	f.changes, f.ends, f.rows = f.t.changes, len(f.t.ends), f.t.Rows()
-	f.nestFolds()
+	f.ends = len(f.t.ends)
 }

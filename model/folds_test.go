@@ -150,6 +150,9 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		headers := randomHeaders(rng)
+		for i := range headers {
+			headers[i].Title = []string{"", "$ ls", "$ ls  3 lines", "said"}[rng.IntN(4)]
+		}
 		cut := rng.IntN(len(headers) + 1)
 		tl := NewTimeline(slices.Clone(headers[:cut]))
 		f := NewFolds(tl, nil)
@@ -186,6 +189,9 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 				}
 				n := Node(rng.IntN(tl.Len()))
 				end, changed, hides := tl.EndOf(n), false, false
+				if next := tl.Next(n); next != NoNode && slices.Contains(stepsOf(tl, next), tl.RowOf(n)) && !tl.IsStep(n) {
+					end = next
+				}
 				show := rng.IntN(3) > 0
 				if end != NoNode {
 					hides = len(stepsOf(tl, end)) > 0 && open[end] != show
@@ -249,7 +255,65 @@ func stepsOf(tl *Timeline, n Node) (rows []int) {
 		}
 		rows = append(rows, row)
 	}
+	if call := tl.Parent(n); len(rows) == 0 && call != NoNode && hidesCall(tl, call, n) {
+		rows = append(rows, tl.RowOf(call))
+	}
 	return rows
+}
+
+// hidesCall reports whether the row of n stands for the call before it, by the letter of the rule.
+func hidesCall(tl *Timeline, call, n Node) bool {
+	children := 0
+	for range tl.Children(call) {
+		children++
+	}
+	was, is := tl.Header(call), tl.Header(n)
+	return children == 1 && call != tl.Head() && tl.RowOf(call)+1 == tl.RowOf(n) && !tl.IsStep(call) && (tl.Parent(call) == NoNode || !tl.IsStep(tl.Parent(call))) &&
+		was.Title == "$ ls" && is.Title == "$ ls  3 lines" && was.Event != SnapshotEventToolIterationEnd && was.EventName != userInput && was.Marks&^is.Marks == 0 && was.Orphaned == is.Orphaned
+}
+
+// A result tells its call again where it names each call, and more.
+func TestHeader_answers(t *testing.T) {
+	const tool = SnapshotEventToolIterationEnd
+	for _, c := range []struct {
+		call, result Header
+		want         bool
+	}{
+		{Header{Title: "$ ls", Event: -1}, Header{Title: "$ ls  3 lines", Event: tool}, true},
+		{Header{Title: "$ ls", Event: -1}, Header{Title: "$ ls  3 lines", Event: -1, EventName: "tools"}, true},
+		{Header{Title: "$ ls", Event: -1}, Header{Title: "$ lsof  3 lines", Event: tool}, false},
+		{Header{Title: "$ ls · $ cat a", Event: -1}, Header{Title: "$ cat a  no such file · $ ls  3 lines", Event: tool}, true},
+		{Header{Title: "$ ls · $ cat a", Event: -1}, Header{Title: "$ ls  3 lines", Event: tool}, false},
+		{Header{Title: "I look. ($ ls)", Event: -1}, Header{Title: "$ ls  3 lines", Event: tool}, false},
+		{Header{Title: "◱ a.txt 1-80", Event: -1}, Header{Title: "◱ a.txt 1-80", Event: tool}, true},
+		{Header{Title: "◱ a.txt 1-80", Event: -1}, Header{Title: "◱ a.txt 1-80", Event: -1}, false}, // a copy
+		{Header{Title: "$ ls", Event: tool}, Header{Title: "$ ls  3 lines", Event: tool}, false},
+		{Header{Title: "$ ls", EventName: userInput, Event: -1}, Header{Title: "$ ls  3 lines", Event: tool}, false},
+		{Header{Title: "$ ls", Event: -1, Marks: MarkInterrupted}, Header{Title: "$ ls  3 lines", Event: tool}, false},
+		{Header{Title: "$ ls", Event: -1, Marks: MarkEvicted}, Header{Title: "$ ls  3 lines", Event: tool, Marks: MarkEvicted | MarkError}, true},
+		{Header{Title: "", Event: -1}, Header{Title: "$ ls  3 lines", Event: tool}, false},
+	} {
+		if got := c.result.answers(&c.call); got != c.want {
+			t.Errorf("%q, then %q: %v", c.call.Title, c.result.Title, got)
+		}
+	}
+}
+
+// A call keeps its row where it opens a turn, and where a branch leaves it.
+func TestFolds_showCallsThatSayMore(t *testing.T) {
+	h := func(id, parent string, turn int, title string) Header {
+		return Header{ID: id, ParentID: parent, TurnIndex: turn, Event: SnapshotEventNamed, EventName: "after model", Title: title}
+	}
+	list := []Header{h("a", "", 0, "hello"), h("b", "a", 1, "$ ls"), h("c", "b", 1, "$ ls  3 lines"), h("d", "c", 1, "$ ls"), h("e", "d", 1, "$ ls  3 lines")}
+	tl := NewTimeline(list)
+	f := NewFolds(tl, FindTurns(tl))
+	if got := visible(f); got != "a b c e" {
+		t.Errorf("%q", got)
+	}
+	tl.Append(h("f", "d", 1, "another"))
+	if got := visible(f); got != "a b c d e f" {
+		t.Errorf("with a branch behind the call: %q", got)
+	}
 }
 
 // checkFolds compares folds with a list of hidden rows.
@@ -279,8 +343,8 @@ func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded, open map[Node]bool
 		if open[n] {
 			steps = nil
 		}
-		if !tl.IsStep(n) && f.Steps(n) != len(steps) {
-			t.Errorf("%d steps of %d are hidden, not %d", f.Steps(n), n, len(steps))
+		if !tl.IsStep(n) && f.RowsBefore(n) != len(steps) {
+			t.Errorf("%d rows before %d are hidden, not %d", f.RowsBefore(n), n, len(steps))
 			return
 		}
 		for _, row := range steps {

@@ -180,7 +180,7 @@ func (t *Timeline) linkChild(n Node) {
 	if t.IsStep(n) {
 		return
 	}
-	if t.IsStep(p) {
+	if t.isEnd(n) {
 		t.ends = append(t.ends, n)
 	}
 	if t.flags[n]&flagOrphan != 0 {

@@ -51,8 +51,8 @@ type Timeline struct {
 	pointed bool // a header said that it is the head
 	onPath  int  // snapshots on the path
 
-	// stored counts the snapshots, which are all visits but the steps; ends are the snapshots whose parent
-	// is a step, in recorded order.
+	// stored counts the snapshots, which are all visits but the steps; ends are the snapshots whose rows may stand
+	// for that of their parent, in recorded order, see isEnd.
 	stored int
 	ends   []Node
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 )
 
@@ -418,7 +419,7 @@ type Acts struct{ lines, failed []string }
 func (a *Acts) Add(act, outcome string, failed bool) {
 	line := act
 	if outcome != "" {
-		line += "  " + outcome
+		line += model.BeforeOutcome + outcome
 	}
 	if a.lines = append(a.lines, line); failed {
 		a.failed = append(a.failed, line)
@@ -454,11 +455,9 @@ func Cut(text string, limit int) string {
 	return text[:limit] + "…"
 }
 
-// BetweenActs stands between the calls of a row. Their arguments and outcomes are full of commas, and end in full stops.
-const BetweenActs = " · "
-
-// JoinActs joins calls, with their outcomes or without, as far as a title has room.
-func JoinActs(lines []string) string { return joinItems(lines, BetweenActs, strings.Clone) }
+// JoinActs joins calls, with their outcomes or without, as far as a title has room. Arguments and outcomes are full of
+// commas, and end in full stops.
+func JoinActs(lines []string) string { return joinItems(lines, model.BetweenActs, strings.Clone) }
 
 // List joins what text says of each item by commas, as far as a title has room.
 func List[T any](items []T, text func(T) string) string { return joinItems(items, ", ", text) }

@@ -204,7 +204,7 @@ func drawTitle(r *cell.Row, st theme.Style, title string, room int, ellipsis str
 
 // splitAct splits the title of a row into its first call and what follows that. act is "" where the row tells no call.
 func splitAct(title string) (act, rest string) {
-	at := strings.Index(title, "  ")
+	at := strings.Index(title, model.BeforeOutcome)
 	if at < 0 {
 		at = strings.LastIndex(title, " → ")
 	}
@@ -214,7 +214,7 @@ func splitAct(title string) (act, rest string) {
 	if at <= 0 {
 		at = len(title)
 	}
-	if other := strings.Index(title[:at], conversation.BetweenActs); other > 0 {
+	if other := strings.Index(title[:at], model.BetweenActs); other > 0 {
 		at = other
 	}
 	return title[:at], title[at:]

@@ -168,3 +168,43 @@ func TestPane_clickFoldsATurn(t *testing.T) {
 		}
 	}
 }
+
+// A call and its result are one row. What names the call leads to it all the same, and a label gives it a row.
+func TestPane_callsAndResultsAreOneRow(t *testing.T) {
+	h := func(id, parent string, title string) model.Header {
+		return model.Header{ID: id, ParentID: parent, Index: int(id[0] - 'a'), Event: model.SnapshotEventNamed, EventName: "after model", Title: title}
+	}
+	p := pane(t, []model.Header{h("a", "", "hello"), h("b", "a", "$ ls"), h("c", "b", "$ ls  3 lines"), h("d", "c", "$ cat a"), h("e", "d", "$ cat a  no"), h("f", "e", "done")}, 60, 10)
+	rows := func() (ids string) {
+		for _, n := range p.InSight() {
+			ids += p.t.Header(n).ID
+		}
+		return ids
+	}
+	hold := func(what, want string, cursor model.Node) {
+		t.Helper()
+		if got := rows(); got != want || p.SelectedNode() != cursor {
+			t.Errorf("%s: rows %s and the cursor on %d, want %s and %d", what, got, p.SelectedNode(), want, cursor)
+		}
+	}
+	hold("opened", "acef", 5)
+	p.Do(keymap.StepBack)
+	p.Do(keymap.StepBack)
+	hold("a step back passes the call", "acef", 2)
+	p.Do(keymap.StepForward)
+	hold("and a step forward", "acef", 4)
+	found, err := Find(t.Context(), p.c, p.labels, "#1")
+	if err != nil || !p.SetMatches(found) {
+		t.Fatal(err)
+	}
+	hold("its name leads to it", "abcef", 1)
+	p.Do(keymap.Fold)
+	hold("folded again", "acef", 2)
+	p.Do(keymap.Unfold)
+	hold("unfolded at the result", "abcef", 2)
+	p.Do(keymap.FoldAll)
+	p.SetLabels(PlaceLabels(p.t, []model.Label{{Name: "here", ID: "d"}}))
+	hold("a label on the other call", "acdef", 2)
+	p.Do(keymap.FoldAll)
+	hold("all folded", "acdef", 2)
+}

@@ -116,7 +116,20 @@ func (l Labels) holdsText(ref model.Ref, q match.Query) bool {
 func (p *Pane) Labels() Labels { return p.labels }
 
 // SetLabels shows labels that were placed in the timeline that shows, in place of others.
-func (p *Pane) SetLabels(l Labels) { p.labels, p.scrub = l, nil }
+func (p *Pane) SetLabels(l Labels) {
+	p.labels, p.scrub = l, nil
+	p.showLabelled()
+	p.refold()
+}
+
+// showLabelled gives calls with labels rows of their own.
+func (p *Pane) showLabelled() {
+	for _, n := range p.labels.nodes {
+		if !p.t.IsStep(n) && p.folds.RowOwner(n) != n {
+			p.folds.ShowSteps(n)
+		}
+	}
+}
 
 // drawLabels draws the names of a row's labels before its title, in a third of the cells that
 // are left at the most.

@@ -181,6 +181,7 @@ func (p *Pane) Set(c *Content) {
 	}
 	if fresh {
 		p.foldEarlier()
+		p.showLabelled()
 	}
 	p.rows.SetLen(p.folds.Rows())
 	p.revealCursor()
@@ -273,7 +274,7 @@ func (p *Pane) Select(n model.Node) {
 		return
 	}
 	p.cursor = n
-	if p.t.IsStep(n) && p.isHidden(n) {
+	if p.isHidden(n) {
 		p.folds.ShowSteps(n)
 	}
 	if p.isHidden(n) {
@@ -362,6 +363,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 		p.refold()
 	case keymap.FoldAll:
 		p.folds.FoldAll()
+		p.showLabelled()
 		p.refold()
 	case keymap.UnfoldAll:
 		p.folds.UnfoldAll()
@@ -372,20 +374,19 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
-// nodeBefore returns the node before n, but for steps that n hides.
+// nodeBefore returns the node before n, but for those whose rows n hides.
 func (p *Pane) nodeBefore(n model.Node) model.Node {
 	at := p.t.Parent(n)
-	for range p.folds.Steps(n) {
+	for range p.folds.RowsBefore(n) {
 		at = p.t.Parent(at)
 	}
 	return at
 }
 
-// shownNode returns n, or if it is a step that is hidden the snapshot that its turn
-// ended in.
+// shownNode returns n, or if it is a step or a call that is hidden the snapshot whose row stands for it.
 func (p *Pane) shownNode(n model.Node) model.Node {
-	if n != model.NoNode && p.t.IsStep(n) && p.isHidden(n) {
-		return p.t.EndOf(n)
+	if n != model.NoNode && p.isHidden(n) {
+		return p.folds.RowOwner(n)
 	}
 	return n
 }

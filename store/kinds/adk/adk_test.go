@@ -427,7 +427,7 @@ func TestState_events(t *testing.T) {
 	}{
 		{rows.EventUser, "hello", 0, model.MarkEvicted}, {rows.EventUser, "hello", 0, model.MarkEvicted}, {rows.EventUser, "hello", 0, 0},
 		{"compaction", "said hello twice", 0, 0}, {"output", `{"sum":42}`, 1, 0}, {"transcription", "what was heard", 2, 0},
-		{"state", "n", 3, model.MarkError}, {"state", "n", 4, 0}, {"state", "n", 4, 0},
+		{"state", "too long", 3, model.MarkError}, {"state", "n 7", 4, 0}, {"state", "n 8", 4, 0},
 	} {
 		h := rowstest.At(t, s, "a/u/long", index)
 		var events []json.RawMessage

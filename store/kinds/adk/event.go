@@ -517,6 +517,8 @@ func (e *event) describeEvent(h *model.Header, said *rows.Said) {
 	}
 	if failure := cmp.Or(e.ErrorMessage, e.ErrorCode); failure != "" {
 		h.Marks |= model.MarkError
-		h.Title = cmp.Or(h.Title, conversation.Cut(conversation.OneLine(failure), conversation.MaxTitle))
+		if h.Title == "" || !e.says {
+			h.Title = conversation.Cut(conversation.OneLine(failure), conversation.MaxTitle)
+		}
 	}
 }
