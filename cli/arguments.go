@@ -380,16 +380,18 @@ func (o *subject) sources(ctx context.Context, failed *error) iter.Seq2[query.So
 			query.Sources(s, store.AnyOrder(ctx, s))(yield)
 			return
 		}
-		list, wrong := sortedSessions(ctx, o.home)
+		var wrong error
+		for session, err := range o.home.Newest(ctx) {
+			if err = cmp.Or(err, session.Err); err != nil {
+				wrong = errors.Join(wrong, err)
+			} else if !yield(query.Source{Store: session.Store.Opened(), SessionInfo: session.SessionInfo}, nil) {
+				break
+			}
+		}
 		if o.home.CountStores() == 0 && wrong == nil {
 			wrong = noStore()
 		}
 		*failed = errors.Join(*failed, wrong)
-		for _, session := range list {
-			if !yield(query.Source{Store: session.Store.Opened(), SessionInfo: session.SessionInfo}, nil) {
-				return
-			}
-		}
 	}
 }
 

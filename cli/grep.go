@@ -109,7 +109,8 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			}
 			defer of.home.Close()
 			found.app, found.of = a, of
-			sessions := of.sources(ctx, &found.failed)
+			var unlisted error
+			sessions := of.sources(ctx, &unlisted)
 			if of.session != "" { // it is the one, whenever it changed
 				found.Project, found.Agent, found.Since = "", "", time.Time{}
 			}
@@ -128,10 +129,11 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			default:
 				err = p.writeGrep(hits)
 			}
-			if err == nil && found.n == 0 && (found.sessions > 0 || found.failed == nil) {
+			failed := errors.Join(unlisted, found.failed)
+			if err == nil && found.n == 0 && (found.sessions > 0 || failed == nil) {
 				err = fmt.Errorf("grep: nothing fits %.80q in %s", args[0], model.Count(found.sessions, "session"))
 			}
-			return errors.Join(err, found.failed)
+			return errors.Join(err, failed)
 		}),
 	}
 	cmd.Flags().BoolVarP(&fixed, "fixed-strings", "F", false, "take PATTERN as a text")

@@ -123,12 +123,18 @@ func (h *SessionHit) FindRef(ctx context.Context) (model.Ref, error) {
 }
 
 // SearchHome searches sessions in their order, and yields each text as it is found. While the reader takes
-// it, the next sessions are searched. An error is one of sessions, or the end of ctx, and ends the sequence.
+// it, the next sessions are searched. An error is one of sessions, or the end of ctx, and ends the sequence. Once that
+// has ended no more of sessions is read.
 func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSearch) iter.Seq2[SessionHit, error] {
 	return func(yield func(SessionHit, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		for of := range s.searchAhead(ctx, s.selectSessions(sessions)) {
+		order := s.searchAhead(ctx, s.selectSessions(sessions))
+		defer func() {
+			stop()
+			for range order { // its sender ends
+			}
+		}()
+		for of := range order {
 			for part := range of.parts {
 				for _, hit := range part {
 					if !yield(hit, nil) {

@@ -142,3 +142,24 @@ func TestSearchHome_failures(t *testing.T) {
 		t.Errorf("cancelled at the first of %d: %v", n, last)
 	}
 }
+
+// A search that ends early reads no more of its sessions afterwards.
+func TestSearchHome_endsItsList(t *testing.T) {
+	sources := twoStores(t)
+	s := query.HomeSearch{Search: query.Search{Pattern: expr(t, ".")}}
+	ended := false
+	list := func(yield func(query.Source, error) bool) {
+		defer func() { ended = true }()
+		for yield(sources[0], nil) {
+		}
+	}
+	for _, err := range query.SearchHome(t.Context(), list, s) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if !ended {
+		t.Error("the list goes on behind the search")
+	}
+}

@@ -1,6 +1,7 @@
 package home_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type shelf struct {
 	boom any
 	// listed counts the lists, and changes tells watchers.
 	listed  atomic.Int32
+	read    atomic.Int32 // sessions of the lists
 	changes chan struct{}
 	closed  atomic.Bool
 }
@@ -40,7 +42,7 @@ func (s *shelf) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	s.listed.Add(1)
 	return func(yield func(model.SessionInfo, error) bool) {
 		for _, info := range s.sessions {
-			if !yield(info, ctx.Err()) {
+			if s.read.Add(1); !yield(info, ctx.Err()) {
 				return
 			}
 		}
@@ -180,13 +182,78 @@ func TestHome_listsWhatItsStoresList(t *testing.T) {
 		slices.Sort(want)
 		h := houseOf(shelves...)
 		for name, list := range map[string]iter.Seq2[home.Session, error]{
-			"sessions": h.Sessions(t.Context()), "batches": inParts(h.Batches(t.Context())), "again": inParts(h.Relist(t.Context())),
+			"sessions": h.Sessions(t.Context()), "newest": h.Newest(t.Context()), "batches": inParts(h.Batches(t.Context())), "again": inParts(h.Relist(t.Context())),
 		} {
 			if got, errs := listOf(list); !slices.Equal(got, want) || errs != nil {
 				t.Fatalf("%s: %q, %v; want %q", name, got, errs, want)
 			}
 		}
 	})
+}
+
+// The newest sessions of all stores come in the order of their changes, each with its sub-agents, and no store is read
+// further than the session behind the last one of it that came.
+func TestHome_Newest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var shelves []*shelf
+		var want []string
+		changed := map[string]time.Time{}
+		for i := range rapid.IntRange(1, 6).Draw(t, "stores") {
+			s := shelfOf()
+			at := time.Unix(100_000, 0)
+			for j := range rapid.IntRange(0, 20).Draw(t, "sessions") {
+				at = at.Add(-time.Duration(rapid.IntRange(0, 500).Draw(t, "before")) * time.Second)
+				id := fmt.Sprintf("s%d-%02d", i, j)
+				s.sessions = append(s.sessions, model.SessionInfo{ID: id, UpdatedAt: at})
+				changed[id], want = at, append(want, id)
+				if rapid.Bool().Draw(t, "agent") {
+					s.sessions = append(s.sessions, model.SessionInfo{ID: id + "/agent", Parent: id, UpdatedAt: at.Add(-time.Hour)})
+					changed[id+"/agent"], want = at, append(want, id+"/agent")
+				}
+			}
+			shelves = append(shelves, s)
+		}
+		slices.SortStableFunc(want, func(a, b string) int { return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b)) })
+		most := rapid.IntRange(1, 30).Draw(t, "taken")
+		var got []string
+		for s, err := range houseOf(shelves...).Newest(t.Context()) {
+			if err != nil || s.Err != nil {
+				t.Fatal(err, s.Err)
+			}
+			if got = append(got, s.ID); len(got) == most {
+				break
+			}
+		}
+		if !slices.Equal(got, want[:min(most, len(want))]) {
+			t.Fatalf("%q\nof %q", got, want)
+		}
+		for i, s := range shelves {
+			taken := 0
+			for _, id := range got {
+				if strings.HasPrefix(id, fmt.Sprintf("s%d-", i)) {
+					taken++
+				}
+			}
+			if read := int(s.read.Load()); read > taken+1 {
+				t.Errorf("%d sessions of store %d are read for %d", read, i, taken)
+			}
+		}
+	})
+}
+
+// A store whose list was left early is read again.
+func TestHome_relistsWhatWasLeft(t *testing.T) {
+	s := shelfOf("a", "b")
+	h := houseOf(s)
+	listOf(h.Sessions(t.Context()))
+	s.sessions = shelfOf("a", "b", "c").sessions
+	h.Forget()
+	for range h.Newest(t.Context()) {
+		break
+	}
+	if got, _ := listOf(inParts(h.Relist(t.Context()))); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
 }
 
 // A reader that leaves, and a context that ends, leave nothing running behind.
@@ -208,6 +275,9 @@ func TestHome_leftEarly(t *testing.T) {
 		}
 	}
 	for range h.Batches(t.Context()) {
+		break
+	}
+	for range h.Newest(t.Context()) {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -45,6 +45,69 @@ func (h *Home) Sessions(ctx context.Context) iter.Seq2[Session, error] {
 	return h.eachStore(ctx, (*Store).readSessions)
 }
 
+// Newest looks for stores and yields the sessions of all, the newest change first, as far as each store lists its own so:
+// the sub-agents of a session follow it. It reads no more of a store's list than the next session. A store that
+// cannot be read comes first, the rest of one in its place. An error is that of [Home.FindStores].
+func (h *Home) Newest(ctx context.Context) iter.Seq2[Session, error] {
+	return func(yield func(Session, error) bool) {
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		var mu sync.Mutex
+		var lists []*aheadList
+		defer func() {
+			for _, l := range lists {
+				l.stop()
+			}
+		}()
+		begin := func(s *Store, _ context.Context) iter.Seq[Session] {
+			return func(func(Session) bool) {
+				next, stop := iter.Pull(s.readInOrder(ctx, newestFirst))
+				l := &aheadList{next: next, stop: stop}
+				if l.advance() {
+					mu.Lock()
+					defer mu.Unlock()
+					lists = append(lists, l)
+				}
+			}
+		}
+		for _, err := range h.eachStore(ctx, begin) {
+			if !yield(Session{}, err) {
+				return
+			}
+		}
+		for len(lists) > 0 && ctx.Err() == nil {
+			l := slices.MinFunc(lists, func(a, b *aheadList) int { return NewestFirst(&a.by, &b.by) })
+			if !yield(l.first, nil) {
+				return
+			}
+			if !l.advance() {
+				lists = slices.DeleteFunc(lists, func(other *aheadList) bool { return other == l })
+			}
+		}
+	}
+}
+
+// newestFirst lists a store, the newest change first.
+func newestFirst(ctx context.Context, s store.Store) iter.Seq2[model.SessionInfo, error] {
+	return s.Sessions(ctx)
+}
+
+// aheadList is the list of a store, of which first was read. by is the session that a sub-agent in first follows, else
+// first itself.
+type aheadList struct {
+	first, by Session
+	next      func() (Session, bool)
+	stop      func()
+}
+
+// advance reads the next session, and reports whether there is one.
+func (l *aheadList) advance() (ok bool) {
+	if l.first, ok = l.next(); ok && (l.first.Parent == "" || l.by.Store == nil) {
+		l.by = l.first
+	}
+	return ok
+}
+
 // lister yields the sessions of a store.
 type lister = func(s *Store, ctx context.Context) iter.Seq[Session]
 
@@ -127,18 +190,29 @@ func (h *Home) eachStore(ctx context.Context, list lister) iter.Seq2[Session, er
 // readSessions yields the sessions of a store as they are read, and at last why there are no more, if
 // that is an error. It ends with ctx.
 func (s *Store) readSessions(ctx context.Context) iter.Seq[Session] {
+	return s.readInOrder(ctx, store.AnyOrder)
+}
+
+// readInOrder does what readSessions does, in the order of a list.
+func (s *Store) readInOrder(ctx context.Context, list func(context.Context, store.Store) iter.Seq2[model.SessionInfo, error]) iter.Seq[Session] {
 	return func(yield func(Session) bool) {
 		s.mu.Lock()
 		s.changed = false
 		s.mu.Unlock()
-		var list []Session
+		whole := false
+		defer func() {
+			if !whole {
+				s.markChanged() // what was read before is not told again
+			}
+		}()
+		var read []Session
 		add := func(session Session) bool {
-			list = append(list, session)
+			read = append(read, session)
 			return yield(session)
 		}
 		opened, err := s.Open(ctx)
 		if err == nil {
-			for info, wrong := range store.AnyOrder(ctx, opened) {
+			for info, wrong := range list(ctx, opened) {
 				if err = wrong; err != nil {
 					break
 				}
@@ -150,8 +224,9 @@ func (s *Store) readSessions(ctx context.Context) iter.Seq[Session] {
 		if ctx.Err() != nil || err != nil && !add(Session{Store: s, Err: err}) {
 			return
 		}
+		whole = true
 		s.mu.Lock()
-		s.listed, s.whole = list, true
+		s.listed, s.whole = read, true
 		s.mu.Unlock()
 	}
 }
