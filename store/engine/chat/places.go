@@ -439,13 +439,13 @@ func (s *Store) listSessions(ctx context.Context, in engine.In) iter.Seq2[model.
 const firstGlances, mostGlances = 8, 64
 
 func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.SessionInfo) bool) error {
+	in.Tree = tree.NewView(in.Tree) // each file is looked at once
 	spots, err := s.listSpots(ctx, in)
 	if err != nil {
 		return err
 	}
 	release := holdFolders(in, spots)
 	defer release()
-	in.Tree = tree.NewView(in.Tree) // what many sessions ask for is looked at once
 	looks, err := looksAt(ctx, in, spots)
 	if err != nil {
 		return err
