@@ -22,6 +22,9 @@ type Pattern struct {
 	// literal is the text that expr stands for, in lower case, where letters of either case are the same and all are
 	// ASCII; else nil.
 	literal []byte
+	// spelled are texts of which each match has one where it stands in JSON, however that escapes it; with fold as the needle. Nil
+	// where none are known.
+	spelled [][]byte
 }
 
 // PatternError says that a text is no regular expression.
@@ -54,16 +57,21 @@ const (
 // Literal returns the pattern that is a text.
 func Literal(text string, c Case) *Pattern {
 	if !folds(text, c) {
-		return &Pattern{needle: []byte(text)}
+		return newLiteral([]byte(text), false)
 	}
 	if isASCII([]byte(text)) && !strings.ContainsAny(text, "kKsS") { // two letters fold to others
-		return &Pattern{needle: bytes.ToLower([]byte(text)), fold: true}
+		return newLiteral(bytes.ToLower([]byte(text)), true)
 	}
 	p, err := Regexp(regexp.QuoteMeta(text), IgnoreCase)
 	if err != nil { // a text of invalid UTF-8
-		return &Pattern{needle: []byte(text)}
+		return newLiteral([]byte(text), false)
 	}
 	return p
+}
+
+// newLiteral returns the pattern that is a needle.
+func newLiteral(needle []byte, fold bool) *Pattern {
+	return &Pattern{needle: needle, fold: fold, spelled: spellings(needle)}
 }
 
 // folds reports whether letters of either case are the same to a pattern.
@@ -87,6 +95,11 @@ func Regexp(text string, c Case) (*Pattern, error) {
 		tree = tree.Simplify()
 		p.needle, p.fold = required(tree)
 		p.readLiteral(tree)
+		if p.spelled = spellings(p.needle); len(p.needle) < longPart {
+			if list := foldedSpellings(tree); list != nil {
+				p.spelled = list
+			}
+		}
 	}
 	return p, nil
 }
@@ -118,12 +131,12 @@ func required(tree *syntax.Regexp) (needle []byte, fold bool) {
 			return atLeast([]byte(text)), false
 		}
 		longest := ""
-		for _, part := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r >= utf8.RuneSelf || r == 'k' || r == 's' }) {
+		for _, part := range strings.FieldsFunc(text, foldsBeyondASCII) {
 			if len(part) > len(longest) {
 				longest = part
 			}
 		}
-		return atLeast([]byte(longest)), true
+		return atLeast(bytes.ToLower([]byte(longest))), true
 	case syntax.OpCapture, syntax.OpPlus:
 		return required(tree.Sub[0])
 	case syntax.OpRepeat:
@@ -138,6 +151,14 @@ func required(tree *syntax.Regexp) (needle []byte, fold bool) {
 		}
 	}
 	return needle, fold
+}
+
+// foldsBeyondASCII reports whether a letter has other forms than those of an ASCII letter.
+func foldsBeyondASCII(r rune) bool {
+	if r < utf8.RuneSelf {
+		return strings.ContainsRune("kKsS", r)
+	}
+	return r == utf8.RuneError || unicode.SimpleFold(r) != r || unicode.ToLower(r) != r
 }
 
 // atLeast returns a text that is long enough to look for, else nil.
@@ -171,15 +192,19 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 }
 
 // next returns the offset of the next needle in a text, -1 if no more follows.
-func (p *Pattern) next(text []byte, from int) int {
-	if !p.fold {
-		at := bytes.Index(text[from:], p.needle)
-		if at < 0 {
-			return -1
-		}
-		return from + at
+func (p *Pattern) next(text []byte, from int) int { return p.index(text, p.needle, from) }
+
+// index returns the offset of the next place of a text in another one, -1 if no more follows. With fold letters match those of
+// either case.
+func (p *Pattern) index(in, text []byte, from int) int {
+	if p.fold {
+		return foldIndex(in, text, from)
 	}
-	return foldIndex(text, p.needle, from)
+	at := bytes.Index(in[from:], text)
+	if at < 0 {
+		return -1
+	}
+	return from + at
 }
 
 // rare has the bytes of English and JSON, the frequent ones first.

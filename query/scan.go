@@ -17,13 +17,13 @@ var seed = maphash.MakeSeed()
 // scanAhead searches a session as far as that needs no reading of it.
 func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
 	scanner := of.Store.Features().Scanner
-	if scanner == nil || len(s.needle) == 0 || s.Exact || s.Orphaned || s.All {
+	if scanner == nil || s.spelled == nil || s.Exact || s.Orphaned || s.All {
 		of.done = s.Pattern.passesOver(ctx, of.Source)
 		return
 	}
 	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}}
 	f.read = &located{read: func(ctx context.Context) (*model.Timeline, error) { return s.readTimeline(ctx, of.Source) }}
-	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.needle, Next: s.next, Decided: f.isDecided, Take: f.takeMessage})
+	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.named(), Next: s.nextSpelled, Decided: f.isDecided, Take: f.takeMessage})
 	f.flushPart()
 	of.done, of.told = done && err == nil && !f.unsure || f.ended, f.told // reading the session tells what is wrong
 	if !of.done && len(f.told) == 0 {
@@ -56,7 +56,7 @@ func (f *scanning) isDecided(quoted []byte) bool {
 // takeMessage finds the pattern in the strings of a message. It returns false to end the scan.
 func (f *scanning) takeMessage(m *store.Scanned) bool {
 	from, end := 0, 0 // of the last string
-	for at := f.next(m.JSON, 0); at >= 0; {
+	for at := f.nextSpelled(m.JSON, 0); at >= 0; {
 		for end <= at {
 			if from, end = nextString(m.JSON, end); from < 0 {
 				return true
@@ -69,7 +69,7 @@ func (f *scanning) takeMessage(m *store.Scanned) bool {
 			}
 			behind = end
 		}
-		at = f.next(m.JSON, behind)
+		at = f.nextSpelled(m.JSON, behind)
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,7 +71,7 @@ func longRollout(turns, size int) []byte {
 		if n == turns/2 {
 			record("event_msg", `{"type":"thread_settings_applied","thread_settings":{"cwd":"/home/demo","approval_policy":"never","model":"settled-later"}}`)
 		}
-		asked, said := fmt.Sprintf("question %d of many%s", n, strings.Repeat(" more", size/5)), fmt.Sprintf("an agent answers %d", n)
+		asked, said := fmt.Sprintf("question %d of many%s", n, strings.Repeat(" more", size/5)), fmt.Sprintf("an agent answers %d: \"naïve\", Привет & <b>", n)
 		record("event_msg", `{"type":"user_message","message":%q}`, asked)
 		record("response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}`, asked)
 		record("response_item", `{"type":"function_call","name":"shell","arguments":"{\"command\":\"list %d\"}","call_id":"call_%d"}`, n, n)
@@ -113,6 +114,13 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 					}
 				}
 			}
+			odd := map[string]bool{"привет": true, "naïve": true, `e"`: true}
+			for _, hit := range find(query.HomeSearch{Search: query.Search{Pattern: expr(t, `[a-z ]{0,3}[^a-zA-Z0-9_ .,:/-].{0,3}`)}, Exact: true}) {
+				if len(odd) < 15 {
+					odd[hit.Text[hit.From:hit.To]] = true
+				}
+			}
+			maps.Copy(words, odd)
 			for word := range words {
 				patterns = append(patterns, query.Literal(word, query.SmartCase), query.Literal(word, query.MatchCase))
 			}
@@ -148,7 +156,8 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 	}
 }
 
-// An event whose item is behind the piece of the file at hand waits for the next piece: no session is read for it.
+// An event whose item is behind the piece of the file at hand waits for the next piece: no session is read for it, and
+// none for a text that JSON escapes.
 func TestSearchHome_scansPiecewise(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions", "2026", "11", "22")
 	name := filepath.Join(dir, "rollout-2026-11-22T11-13-12-01a202f5-bfd0-70d1-aab1-5dc3e55b8000.jsonl")
@@ -163,18 +172,20 @@ func TestSearchHome_scansPiecewise(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	n, read := 0, 0
-	search := query.HomeSearch{Search: query.Search{Pattern: query.Literal("of many", query.SmartCase)}}
-	for hit, err := range query.SearchHome(t.Context(), query.Sources(s, s.Sessions(t.Context())), search) {
-		if err = errors.Join(err, hit.Err); err != nil {
-			t.Fatal(err)
+	for _, word := range []string{"of many", "Привет", "привет", `"naïve"`, "<b>"} {
+		n, read := 0, 0
+		search := query.HomeSearch{Search: query.Search{Pattern: query.Literal(word, query.SmartCase)}}
+		for hit, err := range query.SearchHome(t.Context(), query.Sources(s, s.Sessions(t.Context())), search) {
+			if err = errors.Join(err, hit.Err); err != nil {
+				t.Fatal(err)
+			}
+			if n++; hit.Visit != model.NoNode {
+				read++
+			}
 		}
-		if n++; hit.Visit != model.NoNode {
-			read++
+		if n != turns || read != 0 {
+			t.Errorf("%s: %d texts of %d in %d bytes, %d of them read", word, n, turns, len(rollout), read)
 		}
-	}
-	if n != turns || read != 0 {
-		t.Errorf("%d texts of %d in %d bytes, %d of them read", n, turns, len(rollout), read)
 	}
 }
 

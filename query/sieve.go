@@ -25,10 +25,10 @@ import (
 // sieved returns the session with the texts alone that the pattern may match, and the bytes around them. It
 // returns v where the store cannot tell, or the session was searched before.
 func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
-	if v.features.Sieve == nil || len(p.needle) == 0 || len(v.visits) == 0 || v.all.listed() {
+	if v.features.Sieve == nil || p.spelled == nil || len(v.visits) == 0 || v.all.listed() {
 		return v, nil
 	}
-	weave, err := v.features.Sieve(ctx, v.visits[0].ref.Session, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
+	weave, err := v.features.Sieve(ctx, v.visits[0].ref.Session, p.named(), p.isSpelled)
 	if weave == nil || err != nil {
 		return v, err
 	}

@@ -39,9 +39,9 @@ func ReadTimeline(ctx context.Context, s store.Store, session string) (*model.Ti
 
 // passesOver reports whether the store tells that no state of a session matches, without reading one.
 func (p *Pattern) passesOver(ctx context.Context, in Source) bool {
-	if len(p.needle) == 0 {
+	if p.spelled == nil {
 		return false
 	}
-	may, err := store.Mentions(ctx, in.Store, in.ID, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
+	may, err := store.Mentions(ctx, in.Store, in.ID, p.named(), p.isSpelled)
 	return !may && err == nil // reading the session tells what is wrong
 }

@@ -9,8 +9,8 @@ import (
 
 // Scan is a search of the messages of a session as they lie in its files, without reading the session.
 type Scan struct {
-	// Text is in every message that is looked for. Next returns the offset of the next text that matches it, from an
-	// offset on, or -1. It may ignore the case of ASCII letters.
+	// Text is in every message that is looked for. Next returns the offset of the next place, from an offset on, where JSON
+	// may have it, however that spells it, or -1. It may ignore the case of letters.
 	Text []byte
 	Next func(text []byte, from int) int
 	// Decided reports whether nothing new is found in a string of a record, in its quotes, which is no part of a longer

@@ -152,8 +152,8 @@ func MeetingPoint(ctx context.Context, s Store, ref model.Ref) (model.Ref, error
 }
 
 // Mentions reports whether states of a session may contain a text, in any of their strings, keys and numbers.
-// has reports whether given bytes contain it; it may ignore the case of ASCII letters. False is certain, so
-// that a search need not read the session. A store that cannot tell without reading states returns true. It
+// has reports whether given bytes of JSON may contain it, however they spell it; it may ignore the case of letters. False
+// is certain, so that a search need not read the session. A store that cannot tell without reading states returns true. It
 // returns the errors of Headers.
 func Mentions(ctx context.Context, s Store, session string, text []byte, has func([]byte) bool) (bool, error) {
 	if f := s.Features(); f.Mentions != nil {

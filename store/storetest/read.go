@@ -498,7 +498,7 @@ func readsMentions(t *testing.T, r *reader) {
 					seen[text] = true
 					text = strings.Trim(text, `"`)
 					for _, part := range []string{text, text[len(text)/3:], text[:len(text)-len(text)/3]} {
-						if !has(part, false) || !has(strings.ToLower(part), true) {
+						if part = longestPlain(part); part != "" && (!has(part, false) || !has(strings.ToLower(part), true)) {
 							t.Errorf("session %q, #%d has %q, and the store says that it has not", info.ID, one.header.Index, part)
 						}
 					}
@@ -506,6 +506,16 @@ func readsMentions(t *testing.T, r *reader) {
 			}
 		}
 	}
+}
+
+// longestPlain returns the longest part of a text that JSON spells in one way.
+func longestPlain(text string) (longest string) {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\\<>&'`, r) }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
 }
 
 // reporter is a test, or one of package rapid.

@@ -18,9 +18,9 @@ import (
 // session's files nor these words is therefore in no state. So the search scans the raw files, some gigabytes
 // a second, and decodes nothing.
 //
-// That holds for texts with only one spelling in JSON. A quote, a backslash, a letter outside ASCII, and a
-// letter that some writers escape for HTML may be spelled otherwise; a number may be a sum. It also holds
-// only if the writer escaped no other letter, which no writer has a reason to do.
+// A quote, a backslash, a letter outside ASCII, and a letter that some writers escape for HTML may be spelled
+// otherwise: that the search knows. It holds only if the writer escaped no other letter, which no writer has a
+// reason to do. It does not hold for a number, which may be a sum.
 
 // Plain is a [Format] whose states say nothing but what stands in files of the session,
 // besides the words of messages and of [Meta]. Their writer escapes in JSON what it must, and
@@ -44,22 +44,15 @@ var own = strings.ToLower(strings.Join([]string{
 	System.String(), User.String(), Assistant.String(), Tool.String(),
 }, "\x00"))
 
-// isPlain reports whether a text stands in JSON as it is, wherever it stands, and is no number.
-func isPlain(text []byte) bool {
-	number := true
-	for _, c := range text {
-		if c < ' ' || c > '~' || strings.IndexByte("\"\\<>&'", c) >= 0 {
-			return false
-		}
-		number = number && strings.IndexByte("0123456789+-.eE", c) >= 0
-	}
-	return len(text) > 0 && !number
+// isNumber reports whether a text may be a number, or a part of one.
+func isNumber(text []byte) bool {
+	return len(bytes.Trim(text, "0123456789+-.eE")) == 0
 }
 
 // plainFormat returns the format where the bytes of files tell which states have a text.
 func (s *Store) plainFormat(text []byte) (format Plain, ok bool) {
 	format, ok = s.format.(Plain)
-	return format, ok && isPlain(text) && !strings.Contains(own, string(bytes.ToLower(text)))
+	return format, ok && !isNumber(text) && !strings.Contains(own, string(bytes.ToLower(text)))
 }
 
 // Mentions reports whether states of a session may have a text in them, see store.Mentions.

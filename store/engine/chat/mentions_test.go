@@ -10,12 +10,9 @@ import (
 	"hindcast/store/media/tree"
 )
 
-func TestIsPlain(t *testing.T) {
-	for text, want := range map[string]bool{
-		"first question": true, "src/main.go": true, "a1": true, "run: ls -1": true,
-		"": false, "622": false, "1.5e3": false, `say "hi"`: false, `a\\b`: false, "naïve": false, "a<b": false, "line\nbreak": false,
-	} {
-		if got := isPlain([]byte(text)); got != want {
+func TestIsNumber(t *testing.T) {
+	for text, want := range map[string]bool{"": true, "622": true, "1.5e3": true, "first question": false, "a1": false, "622 x": false, "1x2": false} {
+		if got := isNumber([]byte(text)); got != want {
 			t.Errorf("%q: %t", text, got)
 		}
 	}

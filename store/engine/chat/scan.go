@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path"
 	"slices"
 	"time"
 
@@ -83,11 +84,14 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 	if _, plain := s.plainFormat(scan.Text); !plain {
 		return false, nil
 	}
+	in := s.storage.In()
+	if at, known := s.knownSpot(session); known {
+		defer in.Hold(path.Dir(at.File))()
+	}
 	at, err := s.findSpot(ctx, session)
 	if err != nil {
 		return false, s.Wrap(err, "search session %q", session)
 	}
-	in := s.storage.In()
 	if files := teller.Sources(in, at); at.Part != "" || len(files) != 1 || files[0] != at.File {
 		return false, nil
 	}
@@ -244,11 +248,16 @@ func (l *lineScan) takeMessage(m *Message, nth int, when time.Time, place int64)
 	return l.Take(out)
 }
 
-// isBeside reports whether a text is on a line of the buffer that has a mark, behind one line or before it.
+// closeBeside is how far from a line another one is looked for first, besides its length.
+const closeBeside = 4 << 10
+
+// isBeside reports whether a text is on a line of the buffer that has a mark, behind one line or before it. It looks close
+// to the line first.
 func (l *lineScan) isBeside(begin, end int, text []byte, mark string) bool {
-	for _, part := range [][]byte{l.buf[end:], l.buf[:begin]} {
+	behind, before, near := l.buf[end:], l.buf[:begin], closeBeside+2*len(text)
+	for _, part := range [][]byte{behind[:min(len(behind), near)], before[max(0, len(before)-near):], behind, before} {
 		for {
-			at := bytes.Index(part, text)
+			at := indexLong(part, text)
 			if at < 0 {
 				break
 			}
@@ -263,6 +272,25 @@ func (l *lineScan) isBeside(begin, end int, text []byte, mark string) bool {
 		}
 	}
 	return false
+}
+
+// indexLong is bytes.Index for a text of any length: it looks for the beginning of a long one, which processors do at
+// once.
+func indexLong(in, text []byte) int {
+	const most = 31
+	if len(text) <= most {
+		return bytes.Index(in, text)
+	}
+	for from := 0; ; {
+		at := bytes.Index(in[from:], text[:most])
+		if at < 0 || bytes.HasPrefix(in[from+at:], text) {
+			if at >= 0 {
+				at += from
+			}
+			return at
+		}
+		from += at + 1
+	}
 }
 
 // lineBefore returns the last line before a place of the buffer that has a text.

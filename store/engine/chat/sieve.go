@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/files"
@@ -40,7 +41,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 		return nil, s.Wrap(err, "search session %q", session)
 	}
 	in := s.storage.In()
-	inModel := func(e Entry) bool { return e.Meta != nil && has([]byte(e.Meta.Model)) } // and in no record of the entry
+	inModel := func(e Entry) bool { return e.Meta != nil && has(jsontape.AppendQuoted(nil, e.Meta.Model)) } // and in no record of the entry
 	if len(format.Sources(in, one.Spot)) == 0 || slices.ContainsFunc(one.Entries, inModel) {
 		return nil, nil
 	}

@@ -1,0 +1,137 @@
+package query
+
+import (
+	"bytes"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// How a text stands in JSON
+//
+// A writer of JSON may escape a character, and most characters have one spelling all the same:
+//
+//	step 12    step 12               ASCII is as it is
+//	say "hi"   say \"hi\"            what has to be escaped has a backslash: look for the text before or behind
+//	naïve      naïve or na\u00efve   other letters, and < > & ' of HTML, are raw or have \u
+//
+// So a place in JSON that may have a text is found without decoding it. What is found is decoded, and looked at again.
+
+// escaped begins an escape of a letter. longPart is how long a part of a text is that is rarer than such escapes.
+const (
+	escaped  = `\u`
+	longPart = 4
+)
+
+// spellings returns texts of which JSON has one wherever it has a text; nil for no text.
+func spellings(text []byte) [][]byte {
+	part, must := []byte(nil), false // the longest part with one spelling; and whether a character has to be escaped
+	for rest := text; len(rest) > 0; {
+		n := bytes.IndexFunc(rest, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&'`, r) })
+		if n < 0 {
+			n = len(rest)
+		}
+		if n > len(part) {
+			part = rest[:n]
+		}
+		if rest = rest[n:]; len(rest) > 0 {
+			must = must || rest[0] < ' ' || rest[0] == '"' || rest[0] == '\\'
+			_, size := utf8.DecodeRune(rest)
+			rest = rest[size:]
+		}
+	}
+	switch {
+	case len(part) == len(text), len(part) >= longPart, must && len(part) > 0:
+		text = part
+	case must:
+		return [][]byte{{'\\'}}
+	case utf8.Valid(text) && !bytes.ContainsRune(text, utf8.RuneError):
+		return [][]byte{text, []byte(escaped)}
+	default: // a damaged text reads as utf8.RuneError
+		text = part
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	return [][]byte{text}
+}
+
+// foldedSpellings returns what spellings does of a letter in either case that each match of an expression contains; nil if it
+// finds none.
+func foldedSpellings(tree *syntax.Regexp) (list [][]byte) {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		if tree.Flags&syntax.FoldCase == 0 {
+			return nil
+		}
+		for _, r := range tree.Rune {
+			if list = formsOf(r); list != nil {
+				return append(list, []byte(escaped))
+			}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return foldedSpellings(tree.Sub[0])
+	case syntax.OpRepeat:
+		if tree.Min > 0 {
+			return foldedSpellings(tree.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, sub := range tree.Sub {
+			if list = foldedSpellings(sub); list != nil {
+				return list
+			}
+		}
+	}
+	return nil
+}
+
+// formsOf returns a letter in all its cases, nil where one of them is ASCII.
+func formsOf(r rune) (list [][]byte) {
+	for form := r; ; {
+		if form < utf8.RuneSelf || form == utf8.RuneError {
+			return nil
+		}
+		list = append(list, []byte(string(form)))
+		if form = unicode.SimpleFold(form); form == r {
+			return list
+		}
+	}
+}
+
+// spelledAtOnce is how much of a text is searched for one spelling before the next one.
+const spelledAtOnce = 4 << 10
+
+// nextSpelled returns the offset of the next place in JSON where a match may be, -1 if no more follows.
+func (p *Pattern) nextSpelled(text []byte, from int) int {
+	if len(p.spelled) == 1 {
+		return p.index(text, p.spelled[0], from)
+	}
+	for ; from < len(text); from += spelledAtOnce {
+		next := -1
+		for _, one := range p.spelled {
+			last := from + spelledAtOnce - 1
+			if next >= 0 {
+				last = next
+			}
+			if at := p.index(text[:min(len(text), last+len(one))], one, from); at >= 0 {
+				next = at
+			}
+		}
+		if next >= 0 {
+			return next
+		}
+	}
+	return -1
+}
+
+// named returns a text that each match contains: as much of it as tells it from the words of stores.
+func (p *Pattern) named() []byte {
+	if !isASCII(p.spelled[0]) {
+		return p.spelled[0]
+	}
+	return p.needle
+}
+
+// isSpelled reports whether a place in JSON may have a match.
+func (p *Pattern) isSpelled(text []byte) bool { return p.nextSpelled(text, 0) >= 0 }

@@ -1,0 +1,101 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"pgregory.net/rapid"
+)
+
+// spell returns a text in JSON as writers spell it: as little escaped as may be, with what HTML escapes, and in ASCII.
+func spell(t *rapid.T, text string) (spelled [][]byte) {
+	var raw, html, ascii bytes.Buffer
+	for to, escapes := range map[*bytes.Buffer]bool{&raw: false, &html: true} {
+		e := json.NewEncoder(to)
+		e.SetEscapeHTML(escapes)
+		if err := e.Encode(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range raw.String() {
+		switch {
+		case r < 0x7f:
+			ascii.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&ascii, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&ascii, `\u%04x\u%04X`, high, low)
+		}
+	}
+	return [][]byte{raw.Bytes(), html.Bytes(), ascii.Bytes()}
+}
+
+// Of a text that a pattern matches JSON is never told that it cannot have it, however it is written.
+func TestPattern_isSpelled(t *testing.T) {
+	letters := []rune("aBkKsS .\"\\\n<'/é\u00c9ßẞİıïпП日本😀\u212aſ\x7f\ufffd")
+	looked, matched := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string, most int) string {
+			return string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, most).Draw(t, name))
+		}
+		for range 20 {
+			word := draw("word", 6)
+			c := rapid.SampledFrom([]Case{SmartCase, MatchCase, IgnoreCase}).Draw(t, "case")
+			p := Literal(word, c)
+			if rapid.Bool().Draw(t, "regexp") {
+				var err error
+				more := rapid.SampledFrom([]string{"", ".", "+", "|z", ".*" + regexp.QuoteMeta(word)}).Draw(t, "more")
+				if p, err = Regexp(regexp.QuoteMeta(word)+more, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			as := rapid.SampledFrom([]func(string) string{strings.Clone, strings.ToUpper, strings.ToLower}).Draw(t, "letters")
+			text := draw("before", 9) + as(word) + draw("behind", 9) + as(word)
+			if _, _, ok := p.find([]byte(text)); !ok || p.spelled == nil {
+				continue
+			}
+			if matched++; len(p.spelled) > 1 {
+				looked++
+			}
+			for _, in := range spell(t, text) {
+				if !p.isSpelled(in) {
+					t.Fatalf("%q is in %q, and is not found in %s: %q", word, text, in, p.spelled)
+				}
+			}
+		}
+	})
+	if matched < 20 || looked < 5 {
+		t.Errorf("%d texts matched, %d of them in several spellings", matched, looked)
+	}
+}
+
+// The next place that may have a match is the first one of all spellings, however far that is.
+func TestPattern_nextSpelled(t *testing.T) {
+	p := Literal("日本", MatchCase)
+	far := strings.Repeat("x", 3*spelledAtOnce)
+	for text, want := range map[string]int{
+		"": -1, far: -1, "日本": 0, far + "日本": len(far), far[:spelledAtOnce-1] + "日本": spelledAtOnce - 1,
+		far[:spelledAtOnce-1] + `\u65e5`: spelledAtOnce - 1, "日本" + escaped: 0, escaped + "日本": 0, "x" + escaped + far + "日本": 1,
+	} {
+		if got := p.nextSpelled([]byte(text), 0); got != want {
+			t.Errorf("%.20q of %d bytes: %d, want %d", text, len(text), got, want)
+		}
+	}
+	if got := p.nextSpelled([]byte("日本 日本"), 1); got != len("日本 ") {
+		t.Errorf("from the second byte: %d", got)
+	}
+	for word, want := range map[string]string{
+		"step 12": "[tep 12]", `say "hi"`: "[ay ]", `"`: `[\]`, "naïve": `[Ï ï \u]`, "Naïve": `[Naïve \u]`, "déjà vu": `[É é \u]`, "привет": `[П п \u]`, "日本": `[日本 \u]`, "\xff": "[]",
+		"a\ufffdb": "[]", "A\ufffdb": "[A]", "don't": `[don't \u]`,
+	} {
+		if got := fmt.Sprintf("%s", Literal(word, SmartCase).spelled); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}
