@@ -381,7 +381,7 @@ func (o *subject) sources(ctx context.Context, failed *error) iter.Seq2[query.So
 			return
 		}
 		var wrong error
-		for session, err := range o.home.Newest(ctx) {
+		for session, err := range o.home.ListNewest(ctx) {
 			if err = cmp.Or(err, session.Err); err != nil {
 				wrong = errors.Join(wrong, err)
 			} else if !yield(query.Source{Store: session.Store.Opened(), SessionInfo: session.SessionInfo}, nil) {

@@ -22,8 +22,8 @@ type Pattern struct {
 	// literal is the text that expr stands for, in lower case, where letters of either case are the same and all are
 	// ASCII; else nil.
 	literal []byte
-	// spelled are texts of which each match has one where it stands in JSON, however that escapes it; with fold as the needle. Nil
-	// where none are known.
+	// spelled are the texts that [spellings] returns: each match in JSON has one. Where fold is set, letters match letters of
+	// either case. Nil means that none are known.
 	spelled [][]byte
 }
 
@@ -192,11 +192,11 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 }
 
 // next returns the offset of the next needle in a text, -1 if no more follows.
-func (p *Pattern) next(text []byte, from int) int { return p.index(text, p.needle, from) }
+func (p *Pattern) next(text []byte, from int) int { return p.indexFrom(text, p.needle, from) }
 
-// index returns the offset of the next place of a text in another one, -1 if no more follows. With fold letters match those of
+// indexFrom returns the offset of the next place of a text in another one, -1 if no more follows. With fold letters match those of
 // either case.
-func (p *Pattern) index(in, text []byte, from int) int {
+func (p *Pattern) indexFrom(in, text []byte, from int) int {
 	if p.fold {
 		return foldIndex(in, text, from)
 	}

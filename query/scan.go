@@ -23,7 +23,7 @@ func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
 	}
 	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}}
 	f.read = &located{read: func(ctx context.Context) (*model.Timeline, error) { return s.readTimeline(ctx, of.Source) }}
-	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.named(), Next: s.nextSpelled, Decided: f.isDecided, Take: f.takeMessage})
+	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.tellingText(), Next: s.nextSpelled, Decided: f.isDecided, Take: f.takeMessage})
 	f.flushPart()
 	of.done, of.told = done && err == nil && !f.unsure || f.ended, f.told // reading the session tells what is wrong
 	if !of.done && len(f.told) == 0 {

@@ -28,7 +28,7 @@ func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
 	if v.features.Sieve == nil || p.spelled == nil || len(v.visits) == 0 || v.all.listed() {
 		return v, nil
 	}
-	weave, err := v.features.Sieve(ctx, v.visits[0].ref.Session, p.named(), p.isSpelled)
+	weave, err := v.features.Sieve(ctx, v.visits[0].ref.Session, p.tellingText(), p.isSpelled)
 	if weave == nil || err != nil {
 		return v, err
 	}

@@ -42,6 +42,6 @@ func (p *Pattern) passesOver(ctx context.Context, in Source) bool {
 	if p.spelled == nil {
 		return false
 	}
-	may, err := store.Mentions(ctx, in.Store, in.ID, p.named(), p.isSpelled)
+	may, err := store.Mentions(ctx, in.Store, in.ID, p.tellingText(), p.isSpelled)
 	return !may && err == nil // reading the session tells what is wrong
 }

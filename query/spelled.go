@@ -24,7 +24,7 @@ const (
 	longPart = 4
 )
 
-// spellings returns texts of which JSON has one wherever it has a text; nil for no text.
+// spellings returns some texts. JSON that has a text, however it escapes it, has one of them. Nil means no such texts.
 func spellings(text []byte) [][]byte {
 	part, must := []byte(nil), false // the longest part with one spelling; and whether a character has to be escaped
 	for rest := text; len(rest) > 0; {
@@ -105,7 +105,7 @@ const spelledAtOnce = 4 << 10
 // nextSpelled returns the offset of the next place in JSON where a match may be, -1 if no more follows.
 func (p *Pattern) nextSpelled(text []byte, from int) int {
 	if len(p.spelled) == 1 {
-		return p.index(text, p.spelled[0], from)
+		return p.indexFrom(text, p.spelled[0], from)
 	}
 	for ; from < len(text); from += spelledAtOnce {
 		next := -1
@@ -114,7 +114,7 @@ func (p *Pattern) nextSpelled(text []byte, from int) int {
 			if next >= 0 {
 				last = next
 			}
-			if at := p.index(text[:min(len(text), last+len(one))], one, from); at >= 0 {
+			if at := p.indexFrom(text[:min(len(text), last+len(one))], one, from); at >= 0 {
 				next = at
 			}
 		}
@@ -125,8 +125,8 @@ func (p *Pattern) nextSpelled(text []byte, from int) int {
 	return -1
 }
 
-// named returns a text that each match contains: as much of it as tells it from the words of stores.
-func (p *Pattern) named() []byte {
+// tellingText returns a text that each match contains: as much of it as tells it from the words of stores.
+func (p *Pattern) tellingText() []byte {
 	if !isASCII(p.spelled[0]) {
 		return p.spelled[0]
 	}

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spell returns a text in JSON as writers spell it: as little escaped as may be, with what HTML escapes, and in ASCII.
-func spell(t *rapid.T, text string) (spelled [][]byte) {
+// spellText returns a text in JSON as writers spell it: with few escapes, with those of HTML, and in ASCII.
+func spellText(t *rapid.T, text string) (spelled [][]byte) {
 	var raw, html, ascii bytes.Buffer
 	for to, escapes := range map[*bytes.Buffer]bool{&raw: false, &html: true} {
 		e := json.NewEncoder(to)
@@ -63,7 +63,7 @@ func TestPattern_isSpelled(t *testing.T) {
 			if matched++; len(p.spelled) > 1 {
 				looked++
 			}
-			for _, in := range spell(t, text) {
+			for _, in := range spellText(t, text) {
 				if !p.isSpelled(in) {
 					t.Fatalf("%q is in %q, and is not found in %s: %q", word, text, in, p.spelled)
 				}

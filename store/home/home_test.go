@@ -182,7 +182,7 @@ func TestHome_listsWhatItsStoresList(t *testing.T) {
 		slices.Sort(want)
 		h := houseOf(shelves...)
 		for name, list := range map[string]iter.Seq2[home.Session, error]{
-			"sessions": h.Sessions(t.Context()), "newest": h.Newest(t.Context()), "batches": inParts(h.Batches(t.Context())), "again": inParts(h.Relist(t.Context())),
+			"sessions": h.Sessions(t.Context()), "newest": h.ListNewest(t.Context()), "batches": inParts(h.Batches(t.Context())), "again": inParts(h.Relist(t.Context())),
 		} {
 			if got, errs := listOf(list); !slices.Equal(got, want) || errs != nil {
 				t.Fatalf("%s: %q, %v; want %q", name, got, errs, want)
@@ -193,7 +193,7 @@ func TestHome_listsWhatItsStoresList(t *testing.T) {
 
 // The newest sessions of all stores come in the order of their changes, each with its sub-agents, and no store is read
 // further than the session behind the last one of it that came.
-func TestHome_Newest(t *testing.T) {
+func TestHome_ListNewest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var shelves []*shelf
 		var want []string
@@ -216,7 +216,7 @@ func TestHome_Newest(t *testing.T) {
 		slices.SortStableFunc(want, func(a, b string) int { return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b)) })
 		most := rapid.IntRange(1, 30).Draw(t, "taken")
 		var got []string
-		for s, err := range houseOf(shelves...).Newest(t.Context()) {
+		for s, err := range houseOf(shelves...).ListNewest(t.Context()) {
 			if err != nil || s.Err != nil {
 				t.Fatal(err, s.Err)
 			}
@@ -248,7 +248,7 @@ func TestHome_relistsWhatWasLeft(t *testing.T) {
 	listOf(h.Sessions(t.Context()))
 	s.sessions = shelfOf("a", "b", "c").sessions
 	h.Forget()
-	for range h.Newest(t.Context()) {
+	for range h.ListNewest(t.Context()) {
 		break
 	}
 	if got, _ := listOf(inParts(h.Relist(t.Context()))); len(got) != 3 {
@@ -277,7 +277,7 @@ func TestHome_leftEarly(t *testing.T) {
 	for range h.Batches(t.Context()) {
 		break
 	}
-	for range h.Newest(t.Context()) {
+	for range h.ListNewest(t.Context()) {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -45,10 +45,10 @@ func (h *Home) Sessions(ctx context.Context) iter.Seq2[Session, error] {
 	return h.eachStore(ctx, (*Store).readSessions)
 }
 
-// Newest looks for stores and yields the sessions of all, the newest change first, as far as each store lists its own so:
+// ListNewest looks for stores and yields the sessions of all, the newest change first, as far as each store lists its own so:
 // the sub-agents of a session follow it. It reads no more of a store's list than the next session. A store that
 // cannot be read comes first, the rest of one in its place. An error is that of [Home.FindStores].
-func (h *Home) Newest(ctx context.Context) iter.Seq2[Session, error] {
+func (h *Home) ListNewest(ctx context.Context) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
 		ctx, end := context.WithCancel(ctx)
 		defer end()
@@ -63,7 +63,7 @@ func (h *Home) Newest(ctx context.Context) iter.Seq2[Session, error] {
 			return func(func(Session) bool) {
 				next, stop := iter.Pull(s.readInOrder(ctx, newestFirst))
 				l := &aheadList{next: next, stop: stop}
-				if l.advance() {
+				if l.readNext() {
 					mu.Lock()
 					defer mu.Unlock()
 					lists = append(lists, l)
@@ -80,7 +80,7 @@ func (h *Home) Newest(ctx context.Context) iter.Seq2[Session, error] {
 			if !yield(l.first, nil) {
 				return
 			}
-			if !l.advance() {
+			if !l.readNext() {
 				lists = slices.DeleteFunc(lists, func(other *aheadList) bool { return other == l })
 			}
 		}
@@ -92,7 +92,7 @@ func newestFirst(ctx context.Context, s store.Store) iter.Seq2[model.SessionInfo
 	return s.Sessions(ctx)
 }
 
-// aheadList is the list of a store, of which first was read. by is the session that a sub-agent in first follows, else
+// aheadList is the list of a store, whose next session is first. by is the session that a sub-agent in first follows, else
 // first itself.
 type aheadList struct {
 	first, by Session
@@ -100,8 +100,8 @@ type aheadList struct {
 	stop      func()
 }
 
-// advance reads the next session, and reports whether there is one.
-func (l *aheadList) advance() (ok bool) {
+// readNext reads the next session, and reports whether there is one.
+func (l *aheadList) readNext() (ok bool) {
 	if l.first, ok = l.next(); ok && (l.first.Parent == "" || l.by.Store == nil) {
 		l.by = l.first
 	}

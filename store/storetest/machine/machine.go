@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,8 +63,14 @@ func (m Machine) Surroundings() store.Surroundings {
 }
 
 // Lay copies the stores of a folder testdata into a machine whose folders it makes. Files keep their times.
-func Lay(testdata string, m Machine) error {
+func Lay(testdata string, m Machine) error { return LaySome(testdata, m, Kinds()) }
+
+// LaySome copies the stores of some kinds as Lay does.
+func LaySome(testdata string, m Machine, kinds []string) error {
 	for _, s := range stores {
+		if !slices.Contains(kinds, s.Kind) {
+			continue
+		}
 		to := filepath.Join(m.Work, filepath.FromSlash(s.to))
 		if below, ok := strings.CutPrefix(s.to, "~"); ok {
 			to = filepath.Join(m.Home, filepath.FromSlash(below))
