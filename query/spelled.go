@@ -57,8 +57,8 @@ func spellings(text []byte) [][]byte {
 	return [][]byte{text}
 }
 
-// foldedSpellings returns what spellings does of a letter in either case that each match of an expression contains; nil if it
-// finds none.
+// foldedSpellings returns the spellings of a letter in either case that each match of an expression contains; nil if it finds
+// no such letter.
 func foldedSpellings(tree *syntax.Regexp) (list [][]byte) {
 	switch tree.Op {
 	case syntax.OpLiteral:
