@@ -314,7 +314,6 @@ func cardFacts(info *model.SessionInfo, t *model.Timeline, stats []query.Stat, l
 	}
 	facts.Add("model", strings.Join(models, ", "))
 	var first, last time.Time
-	prompts := 0
 	for n := range model.Node(t.Len()) {
 		at := t.Header(n).CreatedAt
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -324,9 +323,10 @@ func cardFacts(info *model.SessionInfo, t *model.Timeline, stats []query.Stat, l
 			last = at
 		}
 	}
-	for i := range stats {
-		if t.OnPath(stats[i].Visit) {
-			prompts += stats[i].Prompts
+	turns := 0
+	for i := range totals.Turns {
+		if t.OnPath(totals.Turns[i].First) {
+			turns++
 		}
 	}
 	if !first.IsZero() {
@@ -336,8 +336,8 @@ func cardFacts(info *model.SessionInfo, t *model.Timeline, stats []query.Stat, l
 		}
 		facts.Add("when", when)
 	}
-	if prompts > 0 {
-		facts.Add("turns", strconv.Itoa(prompts))
+	if turns > 0 {
+		facts.Add("turns", strconv.Itoa(turns))
 	}
 	facts.Add("steps", strconv.Itoa(t.Snapshots()))
 	all := &totals.Session

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -273,15 +274,26 @@ type pruneJSON struct {
 	Of        int64 `json:"of"`
 }
 
+// turnsOfPath yields the turns of the active path.
+func (s *sums) turnsOfPath() iter.Seq[*query.TurnSum] {
+	return func(yield func(*query.TurnSum) bool) {
+		for i := range s.totals.Turns {
+			if turn := &s.totals.Turns[i]; s.OnPath(turn.First) && !yield(turn) {
+				return
+			}
+		}
+	}
+}
+
 func (s *sums) newDocument(snapshots bool) statsJSON {
 	out := statsJSON{
 		SessionID: s.session, Currency: s.prices.Currency, ListDate: s.prices.ListDate, Session: sumOf(&s.totals.Session), Path: sumOf(&s.totals.Path),
 		Turns: []turnJSON{}, Branches: []branchJSON{}, Models: []modelJSON{}, Keys: []keyJSON{},
 	}
-	for _, turn := range s.totals.Turns {
+	for turn := range s.turnsOfPath() {
 		t := turnJSON{First: s.Name(turn.First), Last: s.Name(turn.Last), sumJSON: sumOf(&turn.Sum)}
-		if turn.Turn != model.TurnUnknown {
-			t.TurnIndex = &turn.Turn
+		if index := s.Header(turn.First).TurnIndex; index != model.TurnUnknown {
+			t.TurnIndex = &index
 		}
 		out.Turns = append(out.Turns, t)
 	}
@@ -377,10 +389,10 @@ func (p *printer) writeStats(s *sums, snapshots bool) {
 		}
 		t.addRow(slices.Concat([]string{"  " + name, ""}, s.answerColumns(&m.Sum), []string{"", ""})...) // its snapshots and tools are not counted
 	}
-	for _, turn := range s.totals.Turns {
+	for turn := range s.turnsOfPath() {
 		number := p.glyphs.Ellipsis
-		if turn.Turn != model.TurnUnknown {
-			number = strconv.Itoa(turn.Turn)
+		if index := s.Header(turn.First).TurnIndex; index != model.TurnUnknown {
+			number = strconv.Itoa(index)
 		}
 		name := "turn " + number + ", " + s.Name(turn.First)
 		if turn.Last != turn.First {

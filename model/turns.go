@@ -1,6 +1,9 @@
 package model
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A turn begins with a prompt of the person and ends before the next one on its line.
 //
@@ -162,6 +165,40 @@ func (u *Turns) Turn(i int) Turn { return u.list[i] }
 
 // HasPrompts reports whether the session records the prompts of the person.
 func (u *Turns) HasPrompts() bool { return u.prompted }
+
+// Places returns for each node the place of the turn that it belongs to, -1 where it belongs to none, and whether it is
+// on the line of the turn. The time is linear in the length of the timeline.
+func (u *Turns) Places() (places []int, onLine []bool) {
+	t := u.t
+	const unknown = -2
+	places, onLine = slices.Repeat([]int{unknown}, t.Len()), make([]bool, t.Len())
+	for i, turn := range u.list {
+		places[turn.First] = i
+		for n := turn.First; ; n = t.keep[n] {
+			if onLine[n] = true; n == turn.Last {
+				break
+			}
+		}
+	}
+	for n := range Node(t.Len()) {
+		at, place := n, -1
+		for at != NoNode && places[at] == unknown {
+			at = t.parent[at]
+		}
+		if at != NoNode {
+			place = places[at]
+		}
+		for at = n; at != NoNode && places[at] == unknown; at = t.parent[at] {
+			places[at] = place
+		}
+	}
+	for n := range Node(t.Len()) {
+		if end := t.EndOf(n); end != NoNode {
+			places[n], onLine[n] = places[end], onLine[end]
+		}
+	}
+	return places, onLine
+}
 
 // SearchRow returns the place of the first turn that opens in a row or below it.
 func (u *Turns) SearchRow(row int) int {

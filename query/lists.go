@@ -91,9 +91,7 @@ type message struct {
 	// id is the framework's id of the message, "" if it has no id.
 	id            string
 	calls, errors int
-	// typed says that a person typed it to the model.
-	typed bool
-	given []Given
+	given         []Given
 }
 
 // listPaths is where the frameworks keep their messages.
@@ -312,7 +310,6 @@ func read(tape *jsontape.Tape) (m message) {
 		}
 	}
 	c := conversation.Decode(tape)
-	m.typed = isTyped(c)
 	for b := range c.BlockLen() {
 		switch block := c.Block(b); {
 		case block.Kind == conversation.ToolCall:
@@ -324,24 +321,6 @@ func read(tape *jsontape.Tape) (m message) {
 		}
 	}
 	return m
-}
-
-// maxTypedText bounds the part of a text that is read to tell who typed it, in bytes.
-const maxTypedText = 64 << 10
-
-// isTyped reports whether a person typed the one message of a conversation to the model.
-func isTyped(c *conversation.Conversation) bool {
-	if c.Len() == 0 || c.Message(0).Role != conversation.User {
-		return false
-	}
-	_, by := conversation.FirstTyped(func(yield func(string) bool) {
-		for _, block := range c.Blocks(0) {
-			if block.Kind == conversation.Text && !yield(string(c.Tape().AppendText(nil, block.Body, maxTypedText))) {
-				return
-			}
-		}
-	})
-	return by == conversation.Prompt
 }
 
 // maxContextWord bounds a context word in bytes.

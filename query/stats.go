@@ -17,8 +17,6 @@ type Stat struct {
 	// Answers are the usage of each answer of a model that the visit adds. A message counts
 	// where it comes to its path, and not again where it is only written anew.
 	Answers []Answer
-	// Prompts counts the messages that a person typed to the model.
-	Prompts int
 	// Calls counts the tool calls that it adds, Errors the tools that failed.
 	Calls, Errors int
 	// Given lists the texts that the agent gave the model beside the messages that the visit adds.
@@ -124,9 +122,6 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 	for _, e := range added {
 		m := &s.known[e]
 		of.Given = append(of.Given, m.given...)
-		if m.typed {
-			of.Prompts++
-		}
 		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.Input+m.Output > 0 || m.Priced { // else the agent wrote it
 			of.Answers = append(of.Answers, Answer{m.Usage, m.id})
 		}

@@ -136,9 +136,9 @@ type Totals struct {
 	// Models are the sums of the answers of each model, as the answers name it, in the
 	// order in which they were met. They have no snapshots and no tools.
 	Models []ModelSum
-	// Turns are the turns of the active path, and Branches the branches off it, both in
-	// recorded order.
-	Turns    []TurnSum
+	// Turns are the turns of the session by the rules of [model.FindTurns], in the order of their rows.
+	Turns []TurnSum
+	// Branches are the branches off the active path, in recorded order.
 	Branches []BranchSum
 	// Given are the sums of the texts that the agent gave the model beside the active path's messages,
 	// the largest first.
@@ -159,13 +159,14 @@ type ModelSum struct {
 	Sum
 }
 
-// TurnSum is the sum of one turn on the active path.
+// TurnSum is the sum of one turn.
 type TurnSum struct {
-	// Turn is the turn's number, or model.TurnUnknown.
-	Turn int
 	// First and Last are its first and last visit.
 	First, Last model.Node
+	// Sum is the sum of the turn's own line.
 	Sum
+	// Left is the sum of the branches that leave it, up to turns of their own.
+	Left Sum
 }
 
 // BranchSum is the sum of one branch, with all that branches off from it.
@@ -179,6 +180,11 @@ type BranchSum struct {
 func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 	branches := map[model.Node]int{} // by their roots
 	roots := NewRoots(t)
+	turns := model.FindTurns(t)
+	for i := range turns.Len() {
+		all.Turns = append(all.Turns, TurnSum{First: turns.Turn(i).First, Last: turns.Turn(i).Last})
+	}
+	places, onLine := turns.Places()
 	for _, stat := range stats {
 		n := stat.Visit
 		snapshot := 1
@@ -190,6 +196,14 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 			s.Add(stat, prices)
 		}
 		add(&all.Session)
+		if at := places[n]; at >= 0 {
+			turn := &all.Turns[at]
+			if onLine[n] {
+				add(&turn.Sum)
+			} else {
+				add(&turn.Left)
+			}
+		}
 		for _, u := range stat.Answers {
 			i := slices.IndexFunc(all.Models, func(m ModelSum) bool { return m.Model == u.Model })
 			if i < 0 {
@@ -216,13 +230,6 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 			}
 			all.Given[i].Times, all.Given[i].Bytes = all.Given[i].Times+1, all.Given[i].Bytes+g.Bytes
 		}
-		h := t.Header(n)
-		if last := len(all.Turns) - 1; last < 0 || all.Turns[last].Turn != h.TurnIndex {
-			all.Turns = append(all.Turns, TurnSum{Turn: h.TurnIndex, First: n})
-		}
-		turn := &all.Turns[len(all.Turns)-1]
-		turn.Last = n
-		add(&turn.Sum)
 	}
 	slices.SortStableFunc(all.Given, func(a, b GivenSum) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return all

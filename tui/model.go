@@ -208,6 +208,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		pictures: &album{},
 		hand:     func(run func() error) error { return run() },
 	}
+	m.timeline.SetCosts(m.costOf)
 	if o.Home == nil {
 		m.home = home.FromStore(o.Store)
 	}

@@ -19,12 +19,13 @@ import (
 	"hindcast/tui/timeline"
 )
 
-// What a session cost is added up off the loop once a column of it was asked for: that takes
-// all of its states. Where the session changes, it is added up again, but never for more than
-// a fifth of the time.
+// What a session cost is added up off the loop: that takes all of its states. It is done
+// for a small session by itself, so that the headers of its turns have the cost, and for any
+// once it was asked for. Where the session changes, it is added up again, but never for more
+// than a fifth of the time.
 //
-//	asked ─▶ stats, some at a time ─▶ summed ─▶ column, Info
-//	  ▲ the session changed, after a rest │
+//	small, or asked ─▶ stats, some at a time ─▶ summed ─▶ headers of turns, column, Info
+//	            ▲ the session changed, after a rest │
 
 // usage holds the known cost of the session.
 type usage struct {
@@ -52,8 +53,9 @@ type bill struct {
 	tokens   []float64 // of each visit
 	added    map[model.Node]query.Stat
 	totals   query.Totals
-	branches []query.BranchSum // in the order of their rows
-	path     []model.Node      // the active path, in the order of its rows
+	turns    map[model.Node]*query.TurnSum // by their first visit
+	branches []query.BranchSum             // in the order of their rows
+	path     []model.Node                  // the active path, in the order of its rows
 	chart    infotab.Path
 	unread   int
 	keys     []query.KeySize // of all snapshots
@@ -69,18 +71,43 @@ func (noPrices) Cost(conversation.Usage) (float64, conversation.PriceSource) {
 // tokensWidth is how wide the column of tokens is.
 const tokensWidth = 6
 
-// tokensColumn returns the column with the tokens that each snapshot adds to its path.
+// tokensColumn returns the column with the tokens that each snapshot adds to its path, and each folded turn.
 func (m *Model) tokensColumn() timeline.Column {
-	return timeline.Column{Title: "tokens", Width: tokensWidth, Right: true, Text: func(n model.Node) (string, bool) {
+	return timeline.Column{Title: "tokens", Width: tokensWidth, Right: true, Text: func(n, last model.Node) (string, bool) {
 		u := &m.usage
-		switch {
-		case u.bill == nil || u.of != m.timeline.Timeline() || int(n) >= len(u.tokens):
+		if u.bill == nil || u.of != m.timeline.Timeline() || int(last) >= len(u.tokens) {
 			return "", false
-		case u.tokens[n] == 0:
+		}
+		tokens := u.tokens[n]
+		if turn := u.turns[n]; turn != nil && n != last {
+			tokens = turn.Input + turn.Output + turn.Left.Input + turn.Left.Output
+		}
+		if tokens == 0 {
 			return "", true
 		}
-		return model.ShortCount(u.tokens[n]), true
+		return model.ShortCount(tokens), true
 	}}
+}
+
+// costOf returns the cost of the turn that a visit opens, with the branches that leave it; "" where it is not known.
+func (m *Model) costOf(n model.Node) string {
+	u := &m.usage
+	if u.bill == nil || u.of != m.timeline.Timeline() || u.turns[n] == nil {
+		return ""
+	}
+	cost := u.turns[n].Sum
+	cost.AddSum(u.turns[n].Left)
+	return cost.CostText(m.o.Currency)
+}
+
+// smallState is the most bytes that the head's state of a small session has.
+const smallState = 4 << 20
+
+// isSmall reports whether the open session can be added up by itself: it is a conversation, which is read about once.
+func (m *Model) isSmall() bool {
+	t := m.timeline.Timeline()
+	head := t.Head()
+	return m.content.Turns.HasPrompts() && head != model.NoNode && t.Header(head).Size <= smallState
 }
 
 // showTokens shows the column of tokens, or no longer.
@@ -109,12 +136,12 @@ func (m *Model) addUp() tea.Cmd {
 		return nil
 	case m.tasks[addingUp].running || u.rests || u.begun == extent{t, t.Len()}:
 		return nil
-	case !u.column && (!u.asked || m.tabs[m.current].scope != keymap.Info):
+	case !u.column && (!u.asked || m.tabs[m.current].scope != keymap.Info) && !m.isSmall():
 		return nil
 	}
-	what := "adding up the tokens"
-	if u.bill != nil && u.of == t {
-		what = "" // there is more of the session
+	what := ""
+	if u.asked && (u.bill == nil || u.of != t) {
+		what = "adding up the tokens"
 	}
 	u.begun, u.coming, u.began = extent{t, t.Len()}, nil, m.o.Now()
 	begun := u.begun
@@ -182,7 +209,7 @@ const mostParts = 256
 
 // sumUp adds up the stats of a session.
 func sumUp(t *model.Timeline, stats []query.Stat, prices query.Prices) *bill {
-	b := &bill{tokens: make([]float64, len(stats)), added: map[model.Node]query.Stat{}, totals: query.TotalsOf(t, stats, prices)}
+	b := &bill{tokens: make([]float64, len(stats)), added: map[model.Node]query.Stat{}, turns: map[model.Node]*query.TurnSum{}, totals: query.TotalsOf(t, stats, prices)}
 	sizes := make([]int64, len(stats))
 	for i := range stats {
 		s := &stats[i]
@@ -202,6 +229,9 @@ func sumUp(t *model.Timeline, stats []query.Stat, prices query.Prices) *bill {
 	}
 	byRow := func(a, b model.Node) int { return cmp.Compare(t.RowOf(a), t.RowOf(b)) }
 	slices.SortFunc(b.path, byRow)
+	for i := range b.totals.Turns {
+		b.turns[b.totals.Turns[i].First] = &b.totals.Turns[i]
+	}
 	b.branches = slices.Clone(b.totals.Branches)
 	slices.SortFunc(b.branches, func(a, b query.BranchSum) int { return byRow(a.Root, b.Root) })
 	parts := min(len(b.path), mostParts)
@@ -238,15 +268,14 @@ func (m *Model) usageOf(n model.Node) *infotab.Usage {
 		}
 	}
 	out.Sums = append(out.Sums, infotab.NamedSum{Name: "here", Sum: here, Models: models})
-	if t.OnPath(n) {
-		turns := u.totals.Turns
-		if i := lastUpTo(len(turns), func(i int) int { return t.RowOf(turns[i].First) }, row); i >= 0 {
-			name := "turn"
-			if turns[i].Turn != model.TurnUnknown {
-				name += " " + strconv.Itoa(turns[i].Turn)
-			}
-			out.Sums = append(out.Sums, infotab.NamedSum{Name: name, Sum: turns[i].Sum})
+	if turn, in := m.content.Turns.TurnOf(n); in && u.turns[turn.First] != nil {
+		name := "turn"
+		if index := t.Header(turn.First).TurnIndex; index != model.TurnUnknown {
+			name += " " + strconv.Itoa(index)
 		}
+		out.Sums = append(out.Sums, infotab.NamedSum{Name: name, Sum: u.turns[turn.First].Sum})
+	}
+	if t.OnPath(n) {
 		if i := lastUpTo(len(u.path), func(i int) int { return t.RowOf(u.path[i]) }, row); i >= 0 {
 			out.At = float64(i) / float64(len(u.path))
 		}

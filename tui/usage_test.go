@@ -61,6 +61,15 @@ func TestUsage_columnAndSums(t *testing.T) {
 	})
 }
 
+// The headers of a small session's turns have the cost by themselves. A folded turn has the tokens of all its visits.
+func TestUsage_costOfTurns(t *testing.T) {
+	t.Parallel()
+	p := start(t, basic(t), 100, 30)
+	shows(t, p, "1 step <.1s 0.0530 EUR", "3 steps 0.29 EUR", "Oslo weather and 19+23, re… 5 steps ✗1")
+	p.Press(keymap.Timeline, keymap.FoldAll, keymap.Tokens)
+	shows(t, p, "▸  2 user    Weather in Paris?        3 steps    291", "▸  6 user    Oslo weather and 19+… 5 steps ✗1   1.2k")
+}
+
 // Each snapshot tells the sums of its own turn or branch, whatever folds and wherever it is.
 func TestUsage_turnsAndBranches(t *testing.T) {
 	t.Parallel()

@@ -164,7 +164,7 @@ func (m *Model) showColumns() (hidden int) {
 	for _, w := range m.watches.list {
 		columns = append(columns, timeline.Column{
 			Title: w.title(), Width: max(min(cell.Width(w.title()), watchWidth), leastWatch),
-			Text: func(n model.Node) (string, bool) { text, known := w.values[n]; return text, known },
+			Text: func(_, last model.Node) (string, bool) { text, known := w.values[last]; return text, known },
 		})
 	}
 	m.timeline.SetColumns(columns)

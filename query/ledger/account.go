@@ -43,7 +43,7 @@ type Moment struct {
 	Branch int
 	// Dropped says that the model no longer sees it: a compaction or a window dropped it.
 	Dropped bool
-	// Turns counts the prompts of the person, Calls the tool calls, and Errors the tools that failed. Failures
+	// Turns counts the turns that begin, by the rules of [model.FindTurns], Calls the tool calls, and Errors the tools that failed. Failures
 	// counts the tools and the answers that failed.
 	Turns, Calls, Errors, Failures int
 	// Waited is how long the person waited for the agent.
@@ -67,7 +67,11 @@ func ReadAccount(ctx context.Context, s store.Store, of *model.SessionInfo) (*Ac
 	if err != nil {
 		return nil, err
 	}
-	w := writer{t: t, at: of.UpdatedAt, isAgent: of.Parent != "", branches: map[model.Node]int{}, roots: query.NewRoots(t)}
+	w := writer{t: t, at: of.UpdatedAt, isAgent: of.Parent != "", branches: map[model.Node]int{}, roots: query.NewRoots(t), opens: make([]bool, t.Len())}
+	turns := model.FindTurns(t)
+	for i := range turns.Len() {
+		w.opens[turns.Turn(i).First] = true
+	}
 	for stat, err := range query.Open(s, t).Stats(ctx) {
 		if err != nil {
 			return nil, err
@@ -119,16 +123,11 @@ type writer struct {
 	at       time.Time
 	branches map[model.Node]int
 	roots    query.Roots
-	// begun counts the turns by the headers, and rested the gaps before them, for a session without a prompt.
-	begun  []int
-	rested []time.Duration
-	typed  bool
+	// opens says of each visit whether it opens a turn.
+	opens []bool
 	// isAgent says that another session started this one, answered that an answer tells its tokens or price.
 	isAgent, answered bool
 }
-
-// compaction is the event of a compaction in all kinds.
-const compaction = "compaction"
 
 // addStat adds what a visit adds to its path.
 func (w *writer) addStat(stat *query.Stat) {
@@ -151,31 +150,17 @@ func (w *writer) addStat(stat *query.Stat) {
 		why = w.Branches[is.Branch-1].Why
 	}
 	is.Dropped = h.Marks.Has(model.MarkEvicted) || why == model.ReasonCompaction
-	prompts := stat.Prompts
-	if why == model.ReasonSidechain || h.EventName == compaction {
-		prompts = 0 // no person types to a sub-agent, and a compaction writes old prompts anew
-	}
-	is.Turns, w.typed = prompts, w.typed || prompts > 0
-	begun, gap := 0, time.Duration(0)
-	parent := w.t.Parent(stat.Visit)
-	if h.TurnIndex != model.TurnUnknown && (parent == model.NoNode || w.t.Header(parent).TurnIndex < h.TurnIndex) {
-		begun = 1
-	}
-	if parent != model.NoNode && why != model.ReasonSidechain {
-		if before := w.t.Header(parent).CreatedAt; !before.IsZero() && h.CreatedAt.After(before) {
-			gap = h.CreatedAt.Sub(before)
-		}
-	}
-	rested := time.Duration(0)
-	switch {
-	case prompts > 0:
+	switch parent := w.t.Parent(stat.Visit); {
+	case w.isAgent:
+	case w.opens[stat.Visit]:
+		is.Turns = 1
 		for i := range stat.Answers { // the prompt and its answer are one visit
 			is.Waited += time.Duration(stat.Answers[i].Milliseconds * float64(time.Millisecond))
 		}
-	case begun > 0:
-		is.Waited, rested = gap, gap
-	default:
-		is.Waited = gap
+	case parent != model.NoNode && why != model.ReasonSidechain:
+		if before := w.t.Header(parent).CreatedAt; !before.IsZero() && h.CreatedAt.After(before) {
+			is.Waited = h.CreatedAt.Sub(before)
+		}
 	}
 	for i := range stat.Answers {
 		a := &stat.Answers[i]
@@ -187,33 +172,26 @@ func (w *writer) addStat(stat *query.Stat) {
 	if stat.Unread != nil {
 		w.Unread++
 	}
-	w.addMoment(is, begun, rested)
+	w.addMoment(is)
 }
 
 // addMoment adds a moment, or adds it to the last one of the same branch and quarter.
-func (w *writer) addMoment(is Moment, begun int, rested time.Duration) {
+func (w *writer) addMoment(is Moment) {
 	last := len(w.Moments) - 1
 	if last < 0 || w.Moments[last].Branch != is.Branch || w.Moments[last].Dropped != is.Dropped || !w.Moments[last].At.Equal(is.At) {
-		w.Moments, w.begun, w.rested = append(w.Moments, is), append(w.begun, begun), append(w.rested, rested)
+		w.Moments = append(w.Moments, is)
 		return
 	}
 	m := &w.Moments[last]
 	m.Turns, m.Calls, m.Errors, m.Failures = m.Turns+is.Turns, m.Calls+is.Calls, m.Errors+is.Errors, m.Failures+is.Failures
 	m.Waited += is.Waited
 	m.Answers = append(m.Answers, is.Answers...)
-	w.begun[last], w.rested[last] = w.begun[last]+begun, w.rested[last]+rested
 }
 
 // finish returns the account.
 func (w *writer) finish() *Account {
 	for i := range w.Moments {
 		m := &w.Moments[i]
-		switch {
-		case w.isAgent:
-			m.Turns, m.Waited = 0, 0
-		case !w.typed:
-			m.Turns, m.Waited = w.begun[i], m.Waited-w.rested[i]
-		}
 		m.Waited = m.Waited.Round(time.Millisecond)
 	}
 	return &w.Account

@@ -15,9 +15,9 @@ type Column struct {
 	Width int
 	// Right says that its texts stand at the right.
 	Right bool
-	// Text returns the text of a row, which is untrusted; known is false while it is computed. Each frame
-	// calls Text for the rows in sight.
-	Text func(n model.Node) (text string, known bool)
+	// Text returns the text of a row, which is untrusted; known is false while it is computed. The row is that of
+	// n, and last is n too, but for a folded turn its last visit. Each frame calls Text for the rows in sight.
+	Text func(n, last model.Node) (text string, known bool)
 }
 
 // SetColumns shows other columns than before, none for nil.
@@ -36,12 +36,12 @@ func (p *Pane) CountFitting() (n int) {
 	return n
 }
 
-// InSight returns the snapshots of the rows in sight.
+// InSight returns the snapshots of the rows in sight: of a folded turn the last one.
 func (p *Pane) InSight() []model.Node {
 	var nodes []model.Node
 	for i := p.rows.Top; i < min(p.rows.Top+p.rows.Height, p.rows.Len); i++ {
 		if n := p.t.Row(p.folds.Row(i)).Node; n != model.NoNode {
-			nodes = append(nodes, n)
+			nodes = append(nodes, p.lastOf(n))
 		}
 	}
 	return nodes
@@ -88,7 +88,7 @@ func (p *Pane) drawExtras(r *cell.Row, text, unknown theme.Style, n model.Node) 
 			continue
 		}
 		r.Fill(text, 1)
-		if said, known := p.extra[i].Text(n); known {
+		if said, known := p.extra[i].Text(n, p.lastOf(n)); known {
 			p.drawColumn(r, text, i, said, w)
 		} else {
 			p.drawColumn(r, unknown, i, p.styles.Glyphs.Ellipsis, w)

@@ -13,8 +13,8 @@ import (
 func TestPane_columns(t *testing.T) {
 	p := pane(t, trip(t), 70, 12)
 	p.SetColumns([]Column{
-		{Title: "node", Width: 5, Right: true, Text: func(n model.Node) (string, bool) { return strconv.Itoa(int(n)), n != 13 }},
-		{Title: "long title", Width: 6, Text: func(model.Node) (string, bool) { return "value of some length", true }},
+		{Title: "node", Width: 5, Right: true, Text: func(n, _ model.Node) (string, bool) { return strconv.Itoa(int(n)), n != 13 }},
+		{Title: "long title", Width: 6, Text: func(_, _ model.Node) (string, bool) { return "value of some length", true }},
 	})
 	got := picture(t, p, 70, 12)
 	lines := strings.Split(got, "\n")

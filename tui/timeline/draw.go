@@ -163,14 +163,24 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	p.drawRemarks(r, tokens, n)
 	p.drawLabels(r, tokens.Badge, n)
 	room := r.Room() - c.extraWidth()
-	var delta []byte
-	switch {
-	case opens && turn.HidesRows() && (folded || c.delta > 0):
-		delta = p.appendSums(p.scratch[:0], turn, folded, room-c.edge)
-		room -= len(" ") + cell.Width(string(delta)) + c.edge
-	case c.delta > 0:
-		delta = p.appendDelta(p.scratch[:0], n, before)
+	var sums, end []byte // sums stand before the columns that the person asked for, else at the end
+	if c.delta > 0 {
 		room -= 1 + deltaWidth + c.edge
+		if !opens || !turn.HidesRows() {
+			end = p.appendDelta(p.scratch[:0], n, before)
+		}
+	}
+	if opens && turn.HidesRows() && (folded || c.delta > 0) {
+		if c.extraWidth() > 0 {
+			sums = p.appendSums(p.scratch[:0], turn, folded, room)
+			room -= len(" ") + cell.Width(string(sums))
+		} else {
+			if c.delta > 0 {
+				room += 1 + deltaWidth
+			}
+			end = p.appendSums(p.scratch[:0], turn, folded, room)
+			room -= len(" ") + cell.Width(string(end))
+		}
 	}
 	if opens && p.c.Turns.HasPrompts() && text == tokens.Text {
 		text = tokens.Strong
@@ -179,10 +189,14 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		p.whole = titleFits(h.Title, room)
 	}
 	drawTitle(r, text, h.Title, room, g.Ellipsis)
+	if len(sums) > 0 {
+		r.Fill(text, 1)
+		r.PutBytes(clock, sums)
+	}
 	p.drawExtras(r, text, clock, n)
-	if len(delta) > 0 {
-		r.Fill(text, r.Room()-cell.Width(string(delta))-c.edge)
-		r.PutBytes(clock, delta)
+	if len(end) > 0 {
+		r.Fill(text, r.Room()-cell.Width(string(end))-c.edge)
+		r.PutBytes(clock, end)
 	}
 	return r.End(text)
 }

@@ -132,6 +132,7 @@ type Pane struct {
 	matches Matches
 	labels  Labels
 	extra   []Column
+	cost    func(first model.Node) string // of a turn; may be nil
 	columns columns
 	whole   bool                // the cursor's row shows all of its title
 	scratch [64]byte            // for what a row is made of

@@ -78,23 +78,23 @@ func check(t *testing.T, got, want string) {
 func TestPane_drawsTheTree(t *testing.T) {
 	check(t, picture(t, pane(t, trip(t), 60, 22), 60, 22), `
   ○    0   end    Two nights in Lyon in May, please. …
-  ▾    1   tool   search_trains {…  07:58 for 85… 1 step 2s
+  ▾    1   tool   search_trains {f…  07:58 for 85.0… 1 step
   ○    2   end    The 09:40 costs 60.50 and Hotel Bel…  +2s
-  ▾    3   tool ✗ book_hotel {h…  Hotel Bell… 2 steps 6s ✗1
+  ▾    3   tool ✗ book_hotel {hotel:…  Hotel Bellecour:… ✗1
   ○    4   tool   book_hotel {hotel…  Room 12, two ni…  +4s
   ○    5   end    Done: the 09:40, and Hotel des Terr…  +2s
   ├─╮   left by a restore to #5 at 12:06
-  │ ▿  6.1 tool   book_event {eve…  Box 3. 240.0… 1 step 2s
+  │ ▿  6.1 tool   book_event {even…  Box 3. 240.00 … 1 step
   │ ◌  7.1 end    You have a box at the opera! The tr…  +2s
-  ▾    6.2 tool   search_events …  Jazz at the … 2 steps 5s
+  ▾    6.2 tool   search_events {c…  Jazz at the H… 2 steps
   ○    7.2 tool   book_event {event…  One seat. 25.00…  +3s
   ○    8   end    Jazz at the Hot Club, dry and under…  +2s
   ○    9   end    cart shown in USD                    +15s
   ○   10   end    cart shown in EUR again               +6s
   ├─╮   left by a restore to #10 at 12:07
-  │ ▿ 11.1 tool   cancel_all {con…  3 bookings c… 1 step 2s
+  │ ▿ 11.1 tool   cancel_all {conf…  3 bookings can… 1 step
   │ ◌ 12.1 end    Everything is cancelled. Where woul…  +2s
-  ▾   11.2 tool   change_train {…  Seat 18, coa… 2 steps 3s
+  ▾   11.2 tool   change_train {fr…  Seat 18, coac… 2 steps
   ○   12.2 end    You leave at 10:40; all else stays.…  +2s
 ▌ ◉   13   done   the trip is booked                    +1s
 
@@ -394,7 +394,7 @@ func TestPane_drawsTheLanesThatHaveRoom(t *testing.T) {
 		}
 	}
 	p := pane(t, headers, 54, 20)
-	p.SetColumns([]Column{{Title: "tokens", Width: 6, Text: func(model.Node) (string, bool) { return "", true }}})
+	p.SetColumns([]Column{{Title: "tokens", Width: 6, Text: func(_, _ model.Node) (string, bool) { return "", true }}})
 	if got := picture(t, p, 54, 20); !strings.Contains(got, "│ │ ◌") {
 		t.Errorf("beside another column:\n%s", got)
 	}

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 
@@ -47,6 +48,19 @@ func (p *Pane) shapeOf(n model.Node) model.Shape {
 	return model.Plain
 }
 
+// lastOf returns the last visit of the turn that n opens where that is folded, else n.
+func (p *Pane) lastOf(n model.Node) model.Node {
+	if p.shapeOf(n) == model.Closed {
+		turn, _ := p.c.Turns.TurnFrom(n)
+		return turn.Last
+	}
+	return n
+}
+
+// SetCosts has the headers of turns show what each cost: cost returns it for people by the first visit, "" where it is
+// not known.
+func (p *Pane) SetCosts(cost func(first model.Node) string) { p.cost = cost }
+
 // signAt returns the cell of a row that has the shape of its visit.
 func (p *Pane) signAt(row model.Row) int {
 	return 2 + 2*min(row.Lane, p.columns.lanes-1)
@@ -80,11 +94,15 @@ func (p *Pane) holds(turn model.Turn, list []model.Node) int {
 	return place(turn.EndRow()) - place(p.t.RowOf(turn.First))
 }
 
-// words is how many cells a title keeps beside all that its turn came to.
-const words = 20
+// The cells that a title keeps beside all that its turn came to: that of a prompt, and that of a call with its outcome.
+const (
+	words   = 20
+	outcome = 32
+)
 
-// appendSums writes what a turn came to: its steps, the time, failures, branches, and what a fold hides besides. Where
-// that leaves the title less than it needs of its words, only what is hidden or went wrong is told.
+// appendSums writes what a turn came to: its steps, the time, the cost, failures, branches, and what a fold hides
+// besides. Where that leaves the title less than it needs of its words, the time goes first, then the cost, and then the
+// steps of a turn that is not folded.
 func (p *Pane) appendSums(dst []byte, turn model.Turn, folded bool, room int) []byte {
 	g, from := &p.styles.Glyphs, len(dst)
 	var tail []byte
@@ -105,24 +123,37 @@ func (p *Pane) appendSums(dst []byte, turn model.Turn, folded bool, room int) []
 			tail = append(append(tail, ' '), g.Head...)
 		}
 	}
-	dst = append(dst, model.Count(turn.Steps, "step")...)
+	var took, cost []byte
 	first, last := p.t.Header(turn.First).CreatedAt, p.t.Header(turn.Last).CreatedAt
 	if !first.IsZero() && last.After(first) {
-		dst = append(dst, ' ')
-		at := len(dst)
-		if dst = when.AppendShort(dst, last.Sub(first)); dst[at] == '+' {
-			dst = slices.Delete(dst, at, at+1)
+		took = append(took, ' ')
+		if took = when.AppendShort(took, last.Sub(first)); took[1] == '+' {
+			took = slices.Delete(took, 1, 2)
 		}
 	}
-	dst = append(dst, tail...)
-	if room -= 1 + cell.Width(string(dst[from:])); room < words && !titleFits(p.t.Header(turn.First).Title, room) {
-		dst = dst[:from]
-		if folded {
-			dst = strconv.AppendInt(dst, int64(turn.Steps), 10)
-		} else if len(tail) > 0 {
-			tail = tail[len(" "):]
+	if p.cost != nil {
+		if said := p.cost(turn.First); said != "" {
+			cost = append(append(cost, ' '), said...)
 		}
-		dst = append(dst, tail...)
 	}
-	return dst
+	keep := outcome
+	if p.c.Turns.HasPrompts() {
+		keep = words
+	}
+	for _, parts := range [][][]byte{{took, cost, tail}, {cost, tail}, {tail}} {
+		dst = append(dst[:from], model.Count(turn.Steps, "step")...)
+		for _, part := range parts {
+			dst = append(dst, part...)
+		}
+		if left := room - 1 - cell.Width(string(dst[from:])); left >= keep || titleFits(p.t.Header(turn.First).Title, left) {
+			return dst
+		}
+	}
+	dst = dst[:from]
+	if folded {
+		dst = strconv.AppendInt(dst, int64(turn.Steps), 10)
+	} else {
+		tail = bytes.TrimPrefix(tail, []byte(" "))
+	}
+	return append(dst, tail...)
 }
