@@ -113,6 +113,68 @@ func endsWith(t *testing.T, end syscall.Signal, name string, args ...string) boo
 	return true
 }
 
+// A report that is ended leaves nothing in its folder, in whatever stage it was.
+func TestProgram_leavesNoPartOfAReport(t *testing.T) {
+	hindcast := program.Path(t)
+	sessions := filepath.Join(t.TempDir(), "-home-demo")
+	if err := os.MkdirAll(sessions, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const id = "11111111-2222-4333-8444-555555555555"
+	var rows bytes.Buffer
+	for i, parent := 0, "null"; i < 40_000; i++ {
+		uuid := fmt.Sprintf(`"00000000-0000-4000-8000-%012d"`, i)
+		fmt.Fprintf(&rows, `{"type":"user","uuid":%s,"parentUuid":%s,"sessionId":%q,"isSidechain":false,"cwd":"/home/demo","version":"2.0.14","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"question %d: %s"}}`+"\n",
+			uuid, parent, id, i, bytes.Repeat([]byte("what is the token of this key? "), 20))
+		parent = uuid
+	}
+	if err := os.WriteFile(filepath.Join(sessions, id+".jsonl"), rows.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		to := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), hindcast, "report", filepath.Dir(sessions), id, "-o", filepath.Join(to, "page.html"))
+		cmd.Env = append(os.Environ(), program.Env(t.TempDir())...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for begun := false; !begun; {
+			select {
+			case err := <-ended:
+				t.Fatalf("it ended by itself: %v: %s", err, said.String())
+			case <-look.C:
+				drafts, err := filepath.Glob(filepath.Join(to, ".hindcast-*", "page.html"))
+				if begun = len(drafts) > 0; err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := cmd.Process.Signal(end); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Errorf("%v: it went on to its end", end)
+			}
+		case <-time.After(mostEnding):
+			_ = cmd.Process.Kill()
+			<-ended
+			t.Errorf("it does not end after %v", end)
+		}
+		left, err := os.ReadDir(to)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%v: %v, and it left %v", end, err, left)
+		}
+	}
+}
+
 // multiply gives each table of a database rows without end: its root leads by seven levels of pages,
 // each of which names the one below many times, to the page that it was.
 func multiply(t *testing.T, path string) {
