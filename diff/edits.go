@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 )
 
@@ -16,13 +17,8 @@ const (
 	around = 3
 )
 
-// The names that tools have for the file that they change, for the text in it, and for the text in its place.
-var (
-	pathNames  = []string{"file_path", "filePath", "path", "filename", "target_file", "relative_path"}
-	oldNames   = []string{"old_string", "oldString", "old_str", "oldText", "old_text", "old"}
-	newNames   = []string{"new_string", "newString", "new_str", "newText", "new_text", "new"}
-	patchNames = []string{"patch", "patchText", "patch_text", "input", "diff", "command", "cmd", "script"}
-)
+// patchNames are the names that tools have for a patch.
+var patchNames = []string{"patch", "patchText", "patch_text", "input", "diff", "command", "cmd", "script"}
 
 // Edits returns the edit of files that a value of a tool asks for or tells of, in the lines of a unified diff; "" for
 // any other value. A patch is returned as it is spelled. It is untrusted.
@@ -120,7 +116,7 @@ func objectEdits(t *jsontape.Tape, n jsontape.Node) string {
 	if out.Len() == 0 {
 		return ""
 	}
-	if path := findText(t, n, pathNames); path >= 0 {
+	if path := findText(t, n, conversation.PathNames); path >= 0 {
 		return "*** " + strings.ReplaceAll(t.Text(path), "\n", " ") + "\n" + out.String()
 	}
 	return out.String()
@@ -138,7 +134,7 @@ func findText(t *jsontape.Tape, n jsontape.Node, names []string) jsontape.Node {
 
 // writeEdit writes the edit of an object that has a text and the text in its place.
 func writeEdit(out *strings.Builder, t *jsontape.Tape, n jsontape.Node) {
-	from, to := findText(t, n, oldNames), findText(t, n, newNames)
+	from, to := findText(t, n, conversation.OldNames), findText(t, n, conversation.NewNames)
 	if from >= 0 && to >= 0 {
 		writeLines(out, t.Text(from), t.Text(to))
 	}

@@ -292,7 +292,7 @@ func (s *numbered) number(element []byte) int32 {
 		}
 		m := message{}
 		if err == nil {
-			m = read(tape)
+			m = readMessage(tape)
 		}
 		s.numbers[value], s.known = number, append(s.known, m)
 	}
@@ -300,8 +300,8 @@ func (s *numbered) number(element []byte) int32 {
 	return number
 }
 
-// read reads what the one message of a list says.
-func read(tape *jsontape.Tape) (m message) {
+// readMessage reads the facts of the one message of a list.
+func readMessage(tape *jsontape.Tape) (m message) {
 	n := tape.First(0)
 	m.Usage = conversation.UsageOf(tape, n)
 	for _, key := range []string{"id", "tracking_id", "trackingId"} {

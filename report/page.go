@@ -291,7 +291,7 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 	p.tellStage("write", "snapshot", p.written, t.Len())
 	h := t.Header(n)
 	class := "s"
-	if slices.ContainsFunc(said, isPrompt) {
+	if slices.ContainsFunc(said, func(m spoken) bool { return m.prompt }) {
 		class = "s prompt"
 	}
 	p.putHTML(`<section class="` + class + `" id="` + p.anchorOf(n) + `"><h2><a href="#` + p.anchorOf(n) + `">`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,35 +23,21 @@ const (
 	mostPatch = 64 << 10
 )
 
-// isPrompt reports whether a person typed the message.
-func isPrompt(m transcript.Message) bool {
-	if m.Role != conversation.User.String() {
-		return false
-	}
-	_, by := conversation.FirstTyped(func(yield func(string) bool) {
-		for i := range m.Parts {
-			if m.Parts[i].Kind == conversation.Text.String() && !yield(conversation.Cut(m.Parts[i].Text, mostPatch)) {
-				return
-			}
-		}
-	})
-	return by == conversation.Prompt
-}
-
 // hasParts reports whether a message has more than results, which stand with their calls.
-func hasParts(m transcript.Message) bool { return len(m.Parts) > 0 }
+func hasParts(m spoken) bool { return len(m.Parts) > 0 }
 
-// writeMessage writes a message. The instructions of an agent are a fold.
-func (p *page) writeMessage(m *transcript.Message) {
+// writeMessage writes a message. Instructions, and what a program wrote for the user, are a fold.
+func (p *page) writeMessage(m *spoken) {
 	if !hasParts(*m) {
 		return
 	}
-	if m.Role == conversation.System.String() {
-		p.beginFold("given", m.Role, m.Parts[0].Text)
+	isText := func(part transcript.Part) bool { return part.Text != "" && part.Heading() == "" && !part.IsToolPart() }
+	if m.Role == conversation.System.String() || m.Role == conversation.User.String() && !m.prompt && slices.ContainsFunc(m.Parts, isText) {
+		p.beginFold("given", cmp.Or(m.Speaker, m.Role), m.Parts[0].Text)
 		defer p.putHTML("</details>")
 	}
 	class := m.Role
-	if isPrompt(*m) {
+	if m.prompt {
 		class = "person"
 	}
 	p.putHTML(`<article class="` + class + `">`)
@@ -93,53 +80,14 @@ func (p *page) writePart(part *transcript.Part) {
 func (p *page) beginFold(class, word, text string) {
 	p.putHTML(`<details class="` + class + `"><summary>`)
 	p.writeElement("b", "", word)
-	if line := firstLine(text); line != "" {
+	if line := conversation.OneLine(conversation.Cut(text, mostSummary)); line != "" {
 		p.putHTML(" ")
 		p.writeText(line)
 	}
 	p.putHTML("</summary>")
 }
 
-// firstLine returns the first line of a text that says something.
-func firstLine(text string) string {
-	for line := range strings.Lines(text) {
-		if line = conversation.OneLine(conversation.Cut(line, mostSummary)); strings.ContainsFunc(line, isTelling) {
-			return line
-		}
-	}
-	return conversation.OneLine(conversation.Cut(text, mostSummary))
-}
-
-// isTelling reports whether a character is more than a sign around texts.
-func isTelling(r rune) bool { return !strings.ContainsRune(" \t\r\n{}[]()<>`\"'*#=-_~|,;:.", r) }
-
-// tellingArguments are the arguments of a call that say what it does, the best first.
-var tellingArguments = []string{"command", "cmd", "file_path", "filePath", "path", "file", "pattern", "query", "url", "uri", "prompt", "description", "question", "name", "text"}
-
-// callLine returns the telling argument of a call on one line, or all of its arguments.
-func callLine(input json.RawMessage) string {
-	tape, err := jsontape.Parse(input)
-	if err != nil {
-		return conversation.OneLine(conversation.Cut(transcript.Plain(input), mostSummary))
-	}
-	for _, key := range tellingArguments {
-		n := tape.Find(0, key)
-		switch tape.Kind(n) {
-		case jsontape.String:
-			if line := firstLine(string(tape.AppendText(nil, n, 4*mostSummary))); line != "" {
-				return line
-			}
-		case jsontape.Array:
-			return conversation.OneLine(conversation.Cut(string(jsontape.AppendCompact(nil, tape.Raw(n))), mostSummary))
-		}
-	}
-	if tape.Kind(0) == jsontape.Object && tape.First(0) == jsontape.None {
-		return ""
-	}
-	return conversation.OneLine(conversation.Cut(transcript.Plain(input), mostSummary))
-}
-
-// writeCall writes a call with its result as a fold. The line has the argument, and the first line of the result.
+// writeCall writes a call with its result as a fold. Its line is as a row has it.
 func (p *page) writeCall(part *transcript.Part) {
 	class := "tool"
 	if part.Status == "error" {
@@ -149,22 +97,16 @@ func (p *page) writeCall(part *transcript.Part) {
 	if part.Label != "" {
 		p.writeText(part.Verb() + " ")
 	}
+	act := conversation.NewAct(part.Tool, part.Input)
 	p.writeElement("b", "", part.Tool)
-	if line := callLine(part.Input); line != "" {
+	if line := strings.TrimSpace(strings.TrimPrefix(act.Text, part.Tool)); line != "" {
 		p.putHTML(" ")
 		p.writeElement("code", "", line)
 	}
-	outcome := part.StatusText()
-	for _, output := range part.Output {
-		if line := firstLine(transcript.Plain(output)); line != "" {
-			if outcome = line; part.Status == "error" {
-				outcome = "✗ " + line
-			}
-			break
-		}
+	if outcome := outcomeOf(part, &act); outcome != "" {
+		p.putHTML(" ")
+		p.writeElement("span", "", "→ "+outcome)
 	}
-	p.putHTML(" ")
-	p.writeElement("span", "", "→ "+outcome)
 	p.putHTML("</summary>")
 	p.writeInput(part.Input)
 	for _, output := range part.Output {
@@ -176,6 +118,22 @@ func (p *page) writeCall(part *transcript.Part) {
 	p.writePictures(part)
 }
 
+// outcomeOf describes the result of a call as a row does.
+func outcomeOf(part *transcript.Part, act *conversation.Act) string {
+	if len(part.Output) == 0 {
+		return part.StatusText()
+	}
+	y := conversation.ReadYield(part.Output[0])
+	for _, output := range part.Output[1:] {
+		next := conversation.ReadYield(output)
+		y.First, y.Lines = cmp.Or(y.First, next.First), y.Lines+next.Lines
+	}
+	if y.Failed = y.Failed || part.Status == "error"; y.Failed {
+		return "✗ " + act.Outcome(y)
+	}
+	return act.Outcome(y)
+}
+
 // writeInput writes the arguments of a call: texts as texts, an edit as the words that it changes.
 func (p *page) writeInput(input json.RawMessage) {
 	tape, err := jsontape.Parse(input)
@@ -185,7 +143,7 @@ func (p *page) writeInput(input json.RawMessage) {
 		}
 		return
 	}
-	text := func(keys ...string) (string, string) {
+	text := func(keys []string) (string, string) {
 		for _, key := range keys {
 			if n := tape.Find(0, key); tape.Kind(n) == jsontape.String {
 				return tape.Text(n), key
@@ -193,8 +151,8 @@ func (p *page) writeInput(input json.RawMessage) {
 		}
 		return "", ""
 	}
-	old, oldKey := text("old_string", "oldString", "old_str", "old_text", "oldText")
-	now, newKey := text("new_string", "newString", "new_str", "new_text", "newText")
+	old, oldKey := text(conversation.OldNames)
+	now, newKey := text(conversation.NewNames)
 	edits := oldKey != "" && newKey != "" && len(old)+len(now) <= mostPatch
 	p.putHTML(`<dl class="in">`)
 	for n := tape.First(0); n != jsontape.None; n = tape.Next(n) {
@@ -222,16 +180,14 @@ func (p *page) writeArgument(key string, tape *jsontape.Tape, n jsontape.Node) {
 		p.writeValue(tape.Raw(n))
 		return
 	}
-	language := ""
-	switch key {
-	case "command", "cmd":
+	text, language := tape.Text(n), ""
+	switch {
+	case diff.IsPatch(text):
+		language = "diff"
+	case slices.Contains(conversation.CommandNames, key):
 		language = "sh"
-	case "patch", "diff", "input":
-		if text := tape.Text(n); strings.HasPrefix(text, "*** Begin Patch") || strings.HasPrefix(text, "--- ") || strings.HasPrefix(text, "diff ") {
-			language = "diff"
-		}
 	}
-	p.writePre(language, tape.Text(n))
+	p.writePre(language, text)
 }
 
 // writeEdit writes two texts as one, with the words that went and the words that came.
@@ -257,7 +213,7 @@ func (p *page) writeValue(value []byte) {
 	if len(value) > 0 && value[0] == '"' {
 		text := jsontape.Unquote(value)
 		language := ""
-		if strings.HasPrefix(text, "diff --git ") || strings.HasPrefix(text, "--- ") && strings.Contains(text, "\n@@ ") {
+		if diff.IsPatch(text) {
 			language = "diff"
 		}
 		p.writePre(language, text)

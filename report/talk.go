@@ -12,7 +12,13 @@ import (
 )
 
 // talk is the messages that one snapshot adds.
-type talk []transcript.Message
+type talk []spoken
+
+// spoken is a message, and whether a person typed it.
+type spoken struct {
+	transcript.Message
+	prompt bool
+}
 
 const (
 	// chunkBytes is how much of a line is decoded at once, and around how many messages before and behind it, which
@@ -81,7 +87,7 @@ func (p *page) decodeChunk(numbers []int32, from, to int) []talk {
 			at, element = tape.Next(at), element+1
 		}
 		if i := low + element - from; at != jsontape.None && at <= node && i >= 0 && i < len(said) {
-			said[i] = append(said[i], message)
+			said[i] = append(said[i], spoken{message, c.IsPrompt(m)})
 		}
 	}
 	return said
@@ -102,7 +108,7 @@ func (p *page) decodeWhole(n model.Node) (said talk) {
 	for m, message := range transcript.Of(c) {
 		if sum := sha256.Sum256(tape.Raw(c.Message(m).Node)); !p.told[sum] {
 			p.told[sum] = true
-			said = append(said, message)
+			said = append(said, spoken{message, c.IsPrompt(m)})
 		}
 	}
 	return said

@@ -99,10 +99,9 @@ func plainName(tool string) string {
 
 // telling are the arguments that say most, the best first. A tool that the tables do not have is told by one of
 // them, and else by all it is given.
-var telling = []string{
-	"command", "cmd", "file_path", "filePath", "absolute_path", "notebook_path", "path", "target_file", "filename", "paths", "pattern", "regex",
-	"query", "url", "description", "prompt", "message", "task", "question", "skill", "dir_path", "name", "script", "code",
-}
+var telling = slices.Concat(CommandNames[:2], PathNames, []string{
+	"pattern", "regex", "query", "url", "description", "prompt", "message", "task", "question", "skill", "dir_path", "name", "script", "code",
+})
 
 // arguments are the members of an input, by their keys.
 type arguments map[string][]byte
@@ -139,12 +138,12 @@ func (a arguments) words(keys ...string) string {
 
 // path returns the path that a call is about, on one line. The end of a long one tells most.
 func (a arguments) path() string {
-	for _, key := range []string{"file_path", "filePath", "absolute_path", "notebook_path", "target_file", "path", "paths", "filename", "dir_path"} {
+	for _, key := range PathNames {
 		if text := lineOf(a[key], maxPath); text != "" {
 			return cutFront(text, maxAct)
 		}
 	}
-	return ""
+	return cutFront(lineOf(a["dir_path"], maxPath), maxAct)
 }
 
 // cutFront returns the end of a path, of at most limit bytes, from the beginning of a name where that has room.
@@ -413,10 +412,13 @@ func (is *Act) noteEdit(a arguments, path string, raw []byte) {
 // countEdit counts the lines that a text in place of another one adds and removes.
 func (a arguments) countEdit() (added, removed int) {
 	var before, after []byte
-	for _, key := range []string{"old_string", "oldString", "old_str", "oldText"} {
+	for _, key := range OldNames {
 		before = append(before, a[key]...)
 	}
-	for _, key := range []string{"new_string", "newString", "new_str", "newText", "content", "file_text", "new_source"} {
+	for _, key := range NewNames {
+		after = append(after, a[key]...)
+	}
+	for _, key := range []string{"content", "file_text", "new_source"} {
 		after = append(after, a[key]...)
 	}
 	if len(before)+len(after) > maxEdit {

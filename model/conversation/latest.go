@@ -47,8 +47,6 @@ func (c *Conversation) backwards() func(yield func(int) bool) {
 var (
 	// writers are parts of the names of tools that write files.
 	writers = []string{"edit", "write", "patch", "replace", "create", "insert"}
-	// pathKeys are the names by which such tools take a path.
-	pathKeys = []string{`"file_path"`, `"filePath"`, `"notebook_path"`, `"absolute_path"`, `"target_file"`, `"filename"`, `"path"`}
 	// patchLines begin the lines of a patch that name a file.
 	patchLines = []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "}
 )
@@ -77,9 +75,9 @@ func (c *Conversation) pathsOf(call *Block) (paths []string) {
 	}
 	name := strings.ToLower(c.ToolName(call))
 	if slices.ContainsFunc(writers, func(part string) bool { return strings.Contains(name, part) }) {
-		for _, key := range pathKeys {
+		for _, name := range PathNames {
 			var path string
-			if value := jsontape.FindMember(input, key); value != nil && json.Unmarshal(value, &path) == nil {
+			if value := jsontape.FindMember(input, `"`+name+`"`); value != nil && json.Unmarshal(value, &path) == nil {
 				return []string{path}
 			}
 		}

@@ -278,6 +278,15 @@ func (o *Openings) HasPrompt() bool { return o.asked != "" }
 // first answer, else the text that the program wrote for the user, or "".
 func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wrapped) }
 
+// IsPrompt reports whether a person typed message m to the model.
+func (c *Conversation) IsPrompt(m int) bool {
+	if m >= c.Len() || c.messages[m].Role != User {
+		return false
+	}
+	_, by, _ := c.typedText(m)
+	return by == Prompt
+}
+
 // messageTitle returns the title of message m alone. calls are calls of messages that c does not have, by their ids.
 func (c *Conversation) messageTitle(m int, calls map[string]Act) (title string, failed bool) {
 	var made []string

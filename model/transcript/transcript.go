@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -226,11 +227,10 @@ func Plain(value json.RawMessage) string {
 // LanguageOf returns the language of a text among the arguments of a call, as a fence has it: that of a command, or of
 // the file that the call names; "" for another text.
 func LanguageOf(t *jsontape.Tape, call, text jsontape.Node) string {
-	switch t.Key(text) {
-	case "command", "cmd", "script":
+	if slices.Contains(conversation.CommandNames, t.Key(text)) {
 		return "sh"
 	}
-	for _, key := range []string{"file_path", "filePath", "path"} {
+	for _, key := range conversation.PathNames {
 		if name := t.Find(call, key); t.Kind(name) == jsontape.String {
 			language := strings.ToLower(strings.TrimPrefix(path.Ext(t.Text(name)), "."))
 			if strings.Trim(language, "abcdefghijklmnopqrstuvwxyz0123456789") == "" {
