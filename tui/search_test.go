@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
@@ -19,6 +20,7 @@ import (
 	"hindcast/store/home"
 	"hindcast/store/kinds"
 	"hindcast/store/kinds/pi"
+	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 	"hindcast/store/storetest/machine"
 	"hindcast/store/storetest/skip"
@@ -97,6 +99,32 @@ func TestSearch_everywhere(t *testing.T) {
 	p.Press(keymap.Picker, keymap.Back)
 	selects(t, p, "openhands")
 	shows(t, p, "Sessions", "88 in 20 stores")
+}
+
+// A session that is written while a search shows is searched too: its hits come behind the others, which stay. One that
+// goes on has its hits once.
+func TestSearch_arrivals(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(id string, size int) {
+		t.Helper()
+		storetest.SaveTranscript(t, filepath.Join(dir, ".pi", "agent", "sessions", "--demo--", "t_"+id+".jsonl"), storetest.PiTranscript, id, time.Now(), size, 100)
+	}
+	write("one", 3000)
+	h := home.New(kinds.All(nil, ""), home.Places{Around: store.Surroundings{Home: dir, Env: func(string) string { return "" }}})
+	t.Cleanup(func() { h.Close() })
+	o := options(nil)
+	o.Home = h
+	p := start(t, o, 100, 30)
+	p.Idle()
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("please look")
+	waitFor(t, p, "3 hits in 1 session · 1 session searched")
+	write("two", 1000)
+	waitFor(t, p, "4 hits in 2 sessions · 2 sessions searched")
+	write("one", 4000)
+	waitFor(t, p, "5 hits in 2 sessions · 2 sessions searched")
 }
 
 func TestSearch_asDrawn(t *testing.T) {

@@ -41,7 +41,10 @@ type search struct {
 	words  query.Words
 	wrong  error
 	listed *picker.Content
-	from   origin
+	// what is searched for in texts. looksIn are the sessions of the search, and searched those of one that has ended, else nil.
+	what              query.HomeSearch
+	looksIn, searched *picker.Content
+	from              origin
 }
 
 // scope is how far a search looks.
@@ -93,7 +96,7 @@ func (m *Model) openSearch() tea.Cmd {
 func (m *Model) searchTyped() tea.Cmd {
 	s := m.search
 	m.stop(searching)
-	s.typed = strings.TrimSpace(s.Text())
+	s.typed, s.searched = strings.TrimSpace(s.Text()), nil
 	s.words, s.wrong = query.ParseWords(s.typed, m.toolNames(), true, m.o.Now().In(m.o.Zone))
 	here, said := "", s.words.Text != "" || s.narrowsTexts()
 	if m.place == inSession && s.scopes[s.scope].one != nil && !s.regexp && s.words.Text != "" && len(s.words.Spans) == 0 {
@@ -113,7 +116,8 @@ func (m *Model) searchTyped() tea.Cmd {
 		}
 	}
 	what.Narrow(&s.words)
-	return m.searchHome(what, s.scopes[s.scope])
+	s.what = what
+	return m.searchHome(what, s.scopes[s.scope], nil)
 }
 
 // anyProse is the expression of a text with several words, for a search that is narrowed by words alone.
@@ -161,6 +165,16 @@ func (m *Model) refreshTitles() {
 	if m.isSearching() && m.search.listed != m.list.Content() {
 		m.findTitles()
 	}
+}
+
+// searchArrivals searches the sessions that came or changed since the search ended.
+func (m *Model) searchArrivals() tea.Cmd {
+	s := m.search
+	if !m.isSearching() || s.searched == nil || s.searched == m.list.Content() || m.tasks[searching].running || m.tasks[listing].running {
+		return nil
+	}
+	s.results.SearchOn()
+	return m.searchHome(s.what, s.scopes[s.scope], s.searched)
 }
 
 // describeSession returns a session of the list with the texts of its row.

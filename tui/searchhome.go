@@ -18,6 +18,7 @@ import (
 
 // homeHit is a hit of a search, or only its progress where of is nil. A nil hit is counted and not kept.
 type homeHit struct {
+	in  *picker.Content // the sessions that are searched
 	of  *results.Session
 	hit *results.Hit
 	at  results.Progress
@@ -26,9 +27,10 @@ type homeHit struct {
 // restOfKeys is how long no key may come until the typed text is searched for.
 const restOfKeys = 120 * time.Millisecond
 
-// searchHome searches the sessions of a scope, and shows hits as they are found.
-func (m *Model) searchHome(what query.HomeSearch, in scope) tea.Cmd {
-	after, content := m.o.After, m.sessionsToSearch(in)
+// searchHome searches the sessions of a scope, and shows hits as they are found. Sessions that are unchanged since they were
+// searched are left out; searched is nil for all.
+func (m *Model) searchHome(what query.HomeSearch, in scope, searched *picker.Content) tea.Cmd {
+	after, content, kept := m.o.After, m.sessionsToSearch(in), m.search.results.CountHits()
 	return m.begin(searching, "", func(ctx context.Context, gen uint64, _ *progress) fact {
 		select {
 		case <-after(restOfKeys):
@@ -42,7 +44,7 @@ func (m *Model) searchHome(what query.HomeSearch, in scope) tea.Cmd {
 				yield(homeHit{}, err)
 				return
 			}
-			findInHome(ctx, list, in, what)(yield)
+			findInHome(ctx, list, in, what, searched, kept)(yield)
 		})
 		return readReply(m, searching, gen, r, m.showFindings)
 	})
@@ -78,6 +80,7 @@ func (m *Model) showFindings(got part[homeHit]) tea.Cmd {
 	for i := range got.got {
 		f := &got.got[i]
 		at = f.at
+		m.search.looksIn = f.in
 		if f.of != nil {
 			p.AddHit(f.of, f.hit)
 		}
@@ -88,34 +91,54 @@ func (m *Model) showFindings(got part[homeHit]) tea.Cmd {
 	case len(got.got) > 0:
 		p.ShowProgress(at)
 	}
+	if got.last {
+		m.search.searched = nil
+		if got.err == nil && !p.IsCut() && m.search.scopes[m.search.scope].one == nil {
+			m.search.searched = m.search.looksIn
+		}
+	}
 	m.dirty = m.dirty || m.search.open
 	return nil
 }
 
-// findInHome yields the hits of the sessions of a scope, those that changed last first, and how far it is.
-func findInHome(ctx context.Context, list *picker.Content, in scope, what query.HomeSearch) iter.Seq2[homeHit, error] {
+// findInHome yields the hits of the sessions of a scope, those that changed last first, and how far it is. Sessions of before,
+// which may be nil, are searched where they changed since, and kept hits of them are there.
+func findInHome(ctx context.Context, list *picker.Content, in scope, what query.HomeSearch, before *picker.Content, kept int) iter.Seq2[homeHit, error] {
 	return func(yield func(homeHit, error) bool) {
 		type name struct {
 			store store.Store
 			id    string
 		}
+		was := map[name]*picker.Row{}
+		if before != nil {
+			for i := range before.Rows() {
+				row := before.Row(i)
+				was[name{row.Store.Opened(), row.ID}] = row
+			}
+		}
 		var sources []query.Source
 		places := map[name]int{}
+		all := 0
 		for _, i := range list.NewestFirst() {
 			row := list.Row(i)
 			if opened := row.Store.Opened(); opened != nil && in.holds(row) {
-				of := sourceOf(row)
-				if what.Selects(&of.SessionInfo) {
-					sources = append(sources, of)
-					places[name{opened, row.ID}] = i
+				of, then := sourceOf(row), was[name{opened, row.ID}]
+				if !what.Selects(&of.SessionInfo) || then != nil && then.UpdatedAt.Equal(of.UpdatedAt) && then.Size == of.Size {
+					continue
+				}
+				sources = append(sources, of)
+				if places[name{opened, row.ID}] = i; then == nil {
+					all++
 				}
 			}
 		}
-		at := results.Progress{All: len(sources)}
-		more := yield(homeHit{at: at}, nil)
-		what.Looked = func(*query.Source) {
-			at.Done++
-			more = more && yield(homeHit{at: at}, nil)
+		at := results.Progress{All: all, Ended: before != nil} // what came later is searched quietly
+		more := yield(homeHit{in: list, at: at}, nil)
+		what.Looked = func(of *query.Source) {
+			if was[name{of.Store, of.ID}] == nil {
+				at.Done++
+			}
+			more = more && yield(homeHit{in: list, at: at}, nil)
 		}
 		most := results.MostOfSession
 		if in.one != nil {
@@ -129,7 +152,7 @@ func findInHome(ctx context.Context, list *picker.Content, in scope, what query.
 			}
 		}
 		var of *results.Session
-		kept, ofSession := 0, 0
+		ofSession := 0
 		for hit, err := range query.SearchHome(ctx, each, what) {
 			switch {
 			case !more:
@@ -142,16 +165,16 @@ func findInHome(ctx context.Context, list *picker.Content, in scope, what query.
 				continue
 			case hit.Key: // of a field, which is not said
 				continue
-			case kept == results.Most:
+			case kept >= results.Most:
 				at.Cut, at.Ended = true, true
-				yield(homeHit{at: at}, nil)
+				yield(homeHit{in: list, at: at}, nil)
 				return
 			}
 			if i := places[name{hit.Store, hit.ID}]; of == nil || of.ID != hit.ID || of.Store != list.Row(i).Store {
 				described := describeSession(list, i)
 				of, ofSession = &described, 0
 			}
-			next := homeHit{of: of, at: at}
+			next := homeHit{in: list, of: of, at: at}
 			if ofSession++; ofSession <= most {
 				kept++
 				next.hit = excerptOf(&hit, what.Orphaned)
@@ -162,7 +185,7 @@ func findInHome(ctx context.Context, list *picker.Content, in scope, what query.
 		}
 		if more {
 			at.Ended = true
-			yield(homeHit{at: at}, nil)
+			yield(homeHit{in: list, at: at}, nil)
 		}
 	}
 }

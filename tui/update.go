@@ -34,6 +34,9 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	}
 	m.pointAtRow()
 	m.refreshTitles()
+	if more := m.searchArrivals(); more != nil {
+		cmd = tea.Batch(cmd, more)
+	}
 	if m.place == inSession && m.timeline.Following() {
 		m.news.seen = m.timeline.Timeline().Len()
 	}

@@ -6,6 +6,7 @@ package results
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,8 +74,11 @@ type Pane struct {
 	hits   int
 	said   bool // there is a text to look for
 	// here names the pane of a session in which the text can be found too, or "".
-	here    string
-	state   Progress
+	here  string
+	state Progress
+	// base is how far the searches before SearchOn were, and met counts the hits of each session since.
+	base    Progress
+	met     map[Name]int
 	trouble string
 	lines   []line
 	widths  [3]int // of the columns before the words
@@ -118,7 +122,7 @@ func New(styles *theme.Styles) *Pane { return &Pane{styles: styles} }
 // BeginSearch shows another search, which has found nothing yet. The titles are marked with words. said is false where no text
 // is looked for. The first line offers to find the text in the pane that here names, if that is not "".
 func (p *Pane) BeginSearch(words []string, said bool, here string) {
-	*p = Pane{styles: p.styles, w: p.w, window: cell.Window{Height: p.window.Height}, words: words, said: said, here: here}
+	*p = Pane{styles: p.styles, w: p.w, window: cell.Window{Height: p.window.Height}, words: words, said: said, here: here, met: map[Name]int{}}
 	p.layLines()
 }
 
@@ -131,20 +135,37 @@ func (p *Pane) SetTitles(titles []Session) {
 	p.layLines()
 }
 
+// SearchOn adds another search to one that has ended: of sessions that are new, and of some that were searched before. The hits
+// of those come once more, and take the place of the ones that show.
+func (p *Pane) SearchOn() { p.base, p.met = p.state, map[Name]int{} }
+
 // AddHit adds a hit of a session, behind its others. nil stands for a hit that is counted alone.
 func (p *Pane) AddHit(s *Session, h *Hit) {
-	if n := len(p.groups); n == 0 || p.groups[n-1].Name() != s.Name() {
-		p.groups = append(p.groups, group{Session: *s})
-		p.fitColumns(s)
+	i := len(p.groups) - 1
+	if i < 0 || p.groups[i].Name() != s.Name() {
+		if i = slices.IndexFunc(p.groups, func(g group) bool { return g.Name() == s.Name() }); i < 0 {
+			i = len(p.groups)
+			p.groups = append(p.groups, group{Session: *s})
+			p.fitColumns(s)
+		}
 	}
-	g := &p.groups[len(p.groups)-1]
-	if h != nil {
+	g, n := &p.groups[i], p.met[s.Name()]
+	switch p.met[s.Name()]++; {
+	case n < len(g.hits)+g.more:
+		if g.Session = *s; n < len(g.hits) && h != nil {
+			g.hits[n] = *h
+		}
+		return
+	case h != nil:
 		g.hits = append(g.hits, *h)
-	} else {
+	default:
 		g.more++
 	}
 	p.hits++
 }
+
+// CountHits returns how many hits the pane has been given, each once.
+func (p *Pane) CountHits() int { return p.hits }
 
 // mostWidths are the most cells of the columns before the words: when, the tool and the project.
 var mostWidths = [3]int{7, 10, 20}
@@ -158,6 +179,7 @@ func (p *Pane) fitColumns(s *Session) {
 
 // ShowProgress says how far the search is, once hits were added.
 func (p *Pane) ShowProgress(at Progress) {
+	at.Done, at.All, at.Unread = at.Done+p.base.Done, at.All+p.base.All, at.Unread+p.base.Unread
 	p.state = at
 	p.layLines()
 }
