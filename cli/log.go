@@ -330,7 +330,7 @@ func (p *printer) titleText(h *model.Header) string {
 func markWords(h *model.Header) string {
 	var words []string
 	for mark := range (h.Marks &^ model.MarkTraced).All() {
-		words = append(words, "["+mark.Word()+"]")
+		words = append(words, "["+mark.Text()+"]")
 	}
 	return strings.Join(words, " ")
 }

@@ -23,6 +23,14 @@ var markWords = [...]struct {
 	{MarkTraced, "step"},
 }
 
+// Text returns a single mark in words for people: the word, or what the word means where that is a term of agents.
+func (s Marks) Text() string {
+	if s == MarkEvicted {
+		return "no longer sent"
+	}
+	return s.Word()
+}
+
 // formerStep is how older portable files call MarkTraced.
 const formerStep = "traced"
 

@@ -299,6 +299,10 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 	p.putHTML("</a> ")
 	p.writeText(h.EventText())
 	p.writeMarks(&h)
+	if h.Marks.Has(model.MarkEvicted) {
+		p.putHTML(" ")
+		p.writeElement("span", "quiet", model.MarkEvicted.Text())
+	}
 	p.writeLabels(n)
 	if n == t.Head() {
 		p.putHTML(" <em class=\"is\">head</em>")
