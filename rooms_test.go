@@ -229,7 +229,7 @@ func TestRooms_importOnlyWhatTheDesignAllows(t *testing.T) {
 // Every other package directly below tui is a pane: it draws a part of the
 // screen.
 var furniture = []string{
-	"hindcast/tui/cell", "hindcast/tui/field", "hindcast/tui/match", "hindcast/tui/prose", "hindcast/tui/quiet",
+	"hindcast/tui/cell", "hindcast/tui/field", "hindcast/tui/kitty", "hindcast/tui/match", "hindcast/tui/prose", "hindcast/tui/quiet",
 	"hindcast/tui/screentest", "hindcast/tui/screentest/picture", "hindcast/tui/sheet", "hindcast/tui/theme", "hindcast/tui/value", "hindcast/tui/walk", "hindcast/tui/when",
 }
 

@@ -20,6 +20,8 @@ type Asked struct {
 	Glyphs Glyphs
 	// Links says that the terminal opens links to files (OSC 8).
 	Links bool
+	// Pictures says that the terminal draws pictures among text, by kitty's protocol with placeholders.
+	Pictures bool
 }
 
 // Words returns the words that [Read] knows, each once.
@@ -34,7 +36,7 @@ func Words() []string {
 // names the shapes, TERM and the locale choose them. If none is about links, the
 // terminal's own variables tell whether it has them.
 func Read(names string, getenv func(string) string) (Asked, error) {
-	asked := Asked{Glyphs: Unicode, Links: opensLinks(getenv)}
+	asked := Asked{Glyphs: Unicode, Links: opensLinks(getenv), Pictures: drawsPictures(getenv)}
 	if Dumb(getenv) || !utf8Locale(getenv) {
 		asked.Glyphs = ASCII
 	}
@@ -91,6 +93,13 @@ func opensLinks(getenv func(string) string) bool {
 		}
 	}
 	return false
+}
+
+// drawsPictures reports whether the environment is that of a terminal with placeholders for pictures. Other terminals with
+// kitty's protocol lack these, and a multiplexer passes no picture on.
+func drawsPictures(getenv func(string) string) bool {
+	term := getenv("TERM")
+	return term == "xterm-kitty" || term == "xterm-ghostty"
 }
 
 // Dumb reports whether the terminal says that it takes text only.

@@ -75,6 +75,15 @@ func TestRead_links(t *testing.T) {
 	}
 }
 
+// Only terminals that draw placeholders are sent pictures.
+func TestRead_pictures(t *testing.T) {
+	for term, want := range map[string]bool{"xterm-kitty": true, "xterm-ghostty": true, "xterm-256color": false, "tmux-256color": false, "wezterm": false, "": false} {
+		if asked, err := Read("", env(map[string]string{"TERM": term, "KITTY_WINDOW_ID": "1"})); err != nil || asked.Pictures != want {
+			t.Errorf("%q: %v, %v", term, asked.Pictures, err)
+		}
+	}
+}
+
 func TestRead_namesTheUnknownWord(t *testing.T) {
 	_, err := Read("", env(map[string]string{Variable: "dark,pink"}))
 	if want := `theme: read HINDCAST_THEME: "pink" is none of auto, dark, light, 16, none, unicode, ascii, links, nolinks`; err == nil || err.Error() != want {

@@ -70,8 +70,10 @@ type Model struct {
 	leave             func() // ends the program from outside of an update
 	// hand gives the terminal back while run runs, and takes it again.
 	hand     func(run func() error) error
-	pictures *album // that a viewer shows
-	leaving  bool   // once the write that goes on has ended
+	pictures *album // that a viewer or the terminal shows
+	// send writes to the terminal what is no part of a frame.
+	send    func(text string)
+	leaving bool // once the write that goes on has ended
 
 	place   place
 	trouble *sheet.Sheet // why the screen is nowhere
@@ -207,6 +209,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		leave:    func() {},
 		pictures: &album{},
 		hand:     func(run func() error) error { return run() },
+		send:     func(string) {},
 	}
 	m.timeline.SetCosts(m.costOf)
 	if o.Home == nil {

@@ -38,6 +38,7 @@ const (
 	previewing                 // what the session under the cursor of the list ends with
 	charting                   // what each day cost
 	viewing                    // a picture
+	drawing                    // pictures among the messages
 	taskKinds
 )
 

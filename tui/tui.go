@@ -181,7 +181,7 @@ func Run(ctx context.Context, o Options) error {
 			return keys.holdQuit(beforeSuspend(paint, msg), program.Quit)
 		}),
 	)
-	m.leave, m.hand = program.Quit, paint.Lend
+	m.leave, m.hand, m.send = program.Quit, paint.Lend, paint.Send
 	if keys != nil && term.IsTerminal(keys.Fd()) && m.o.asksBackground {
 		paint.Ask(m.askBackground(keys, program.Send))
 	}
@@ -193,7 +193,7 @@ func Run(ctx context.Context, o Options) error {
 	defer paint.Give() // the terminal may be gone
 	unfollow := paint.Follow(func(w, h int) { program.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
 	_, err = program.Run()
-	m.pictures.removeAll()
+	paint.Send(m.pictures.removeAll())
 	unfollow()
 	switch {
 	case m.crash != nil:

@@ -411,7 +411,7 @@ func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 			p.layOutValue(u, p.c.conv.Label(b), b.Node, in, open)
 			break
 		}
-		u.addWords(in, sheet.Strong, p.styles.Glyphs.Picture+" "+p.c.conv.Label(b))
+		p.layOutPicture(u, b, in)
 	default:
 		u.addWords(in, sheet.Muted, p.c.conv.Label(b))
 	}

@@ -15,6 +15,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/tui/kitty"
 	"hindcast/tui/theme"
 	"hindcast/tui/walk"
 )
@@ -43,12 +44,16 @@ type Pane struct {
 	laidOut int
 
 	matches Matches
+
+	drawn   map[jsontape.Node]kitty.Picture // of this conversation; the zero Picture is asked for
+	undrawn []Undrawn
 }
 
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane {
 	p := &Pane{styles: styles, turned: walk.Turned[int32]{}}
 	p.forget()
+	p.forgetPictures()
 	return p
 }
 
@@ -62,7 +67,9 @@ func (p *Pane) Title() string { return "Messages" }
 // have just answered is open, with the cursor on the first of their calls.
 func (p *Pane) Set(c *Content) {
 	same := c != nil && p.c != nil && c.conv.Tape() == p.c.conv.Tape()
-	p.c, p.matches = c, Matches{}
+	if p.c, p.matches = c, (Matches{}); !same {
+		p.forgetPictures()
+	}
 	p.forget()
 	switch {
 	case c == nil:
@@ -89,6 +96,7 @@ func (p *Pane) Resize(w, h int) {
 	if w = max(w, 0); w != p.w {
 		p.w = w
 		p.forget()
+		p.forgetPictures()
 		p.toFirstLine()
 	}
 	p.window.Resize(p, h)

@@ -102,6 +102,15 @@ func (p *Painter) Ask(query string) {
 	p.query = query
 }
 
+// Send writes to the terminal what is no part of a frame. It is lost where the terminal is not taken.
+func (p *Painter) Send(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.up {
+		p.writeBytes(text)
+	}
+}
+
 // settles is how long a terminal may take to stop sending the mouse, whose reports a shell would
 // take for typing.
 const settles = 10 * time.Millisecond

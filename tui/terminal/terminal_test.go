@@ -140,6 +140,14 @@ func (t *terminal) kill(tb testing.TB) {
 	t.end(tb)
 }
 
+// write types keys.
+func (t *terminal) write(tb testing.TB, keys string) {
+	tb.Helper()
+	if _, err := t.tty.WriteString(keys); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // end waits for the end of the program.
 func (t *terminal) end(tb testing.TB) {
 	tb.Helper()
@@ -262,6 +270,36 @@ func TestTerminal_background(t *testing.T) {
 		t.Errorf("on a dark terminal the colours are %q, not of %q", got, allDark)
 	}
 	open(ofLight, light)
+}
+
+// A terminal with placeholders is sent the pictures of the messages in sight, once, and told to forget them at the end.
+// Others are sent none.
+func TestTerminal_pictures(t *testing.T) {
+	dir, err := filepath.Abs(filepath.Join("..", "..", "testdata", "strands"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const placeholder, transmission, deletion = "\U0010EEEE\u0305", "\x1b_Ga=T,U=1,q=2,f=100,i=", "\x1b_Ga=d,d=I,i="
+	for env, has := range map[string]bool{"TERM=xterm-kitty": true, "TERM=xterm-256color": false} {
+		term := on(t, 100, 30, t.TempDir(), []string{env}, filepath.Join(dir, "python-file"), "bytes")
+		term.until(t, "session", func(screen string) bool { return strings.Contains(screen, "4 snapshots") })
+		term.write(t, "3")
+		term.until(t, "messages", func(screen string) bool { return strings.Contains(screen, "image png 70 B") })
+		if has {
+			term.until(t, "the picture", func(string) bool { return strings.Contains(term.written(), placeholder) })
+		}
+		term.write(t, "3gg") // to the first snapshot, whose messages have it too
+		term.until(t, "the first snapshot", func(screen string) bool { return strings.Contains(screen, "message 1 of 1") })
+		if has {
+			term.until(t, "the picture again", func(string) bool { return strings.Count(term.written(), placeholder) > 1 })
+		}
+		term.write(t, "qq")
+		term.end(t)
+		said := term.written()
+		if sent := strings.Count(said, transmission); sent > 0 != has || sent > 1 || strings.Contains(said, placeholder) != has || strings.Contains(said, deletion) != has {
+			t.Errorf("%s: %d pictures are sent", env, sent)
+		}
+	}
 }
 
 // isNotIn reports whether a colour is none of these.

@@ -51,6 +51,8 @@ type Choice struct {
 	Asks bool
 	// Links says that the terminal opens links.
 	Links bool
+	// Pictures says that the terminal draws pictures among text.
+	Pictures bool
 }
 
 // Choose works out the theme from the environment. names is the theme of the command line, "" to look at
@@ -69,6 +71,7 @@ func Choose(names string, getenv func(string) string) (Choice, error) {
 	case lightBackground(getenv("COLORFGBG")):
 		c.Palette = Light
 	}
+	c.Pictures = asked.Pictures && !asked.Glyphs.Plain() && (c.Palette == Dark || c.Palette == Light)
 	c.Asks = asked.Palette == "" && (c.Palette == Dark || c.Palette == Light)
 	switch asked.Palette {
 	case "dark":
@@ -127,9 +130,11 @@ type Styles struct {
 	// tokens on the cursor's row of another pane.
 	Selected, Unfocused *Tokens
 	// Glyphs are the shapes.
-	Glyphs  Glyphs
-	profile termenv.Profile
-	links   bool
+	Glyphs Glyphs
+	// Pictures says that the terminal draws pictures among text.
+	Pictures bool
+	profile  termenv.Profile
+	links    bool
 }
 
 // LinkTo returns a style whose text leads to a path or an address, where the terminal opens links and [look.LinkTarget]
@@ -199,7 +204,7 @@ type Tokens struct {
 
 // New renders the tokens of a choice.
 func New(c Choice) *Styles {
-	s := &Styles{Glyphs: c.Glyphs, profile: c.Profile, links: c.Links}
+	s := &Styles{Glyphs: c.Glyphs, profile: c.Profile, links: c.Links, Pictures: c.Pictures}
 	s.Recolour(c.Palette)
 	return s
 }
