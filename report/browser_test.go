@@ -4,6 +4,7 @@ package report_test
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,4 +185,38 @@ func TestPage_hostileSession(t *testing.T) {
 		return e.Method == "Log.entryAdded" && strings.Contains(string(e.Params), "violat")
 	})
 	quiet(b, url)
+}
+
+var update = flag.Bool("update", false, "make the picture of the page anew")
+
+// pagePicture is the picture of the page on the front page, and mostPicture bounds its bytes.
+var pagePicture = filepath.Join("..", "testdata", "pictures", "page.webp")
+
+const mostPicture = 120 << 10
+
+// The picture shows the demo where its first branch was left, beside the line that was kept.
+func TestPage_picture(t *testing.T) {
+	if *update {
+		b := startBrowser(t)
+		b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1440, "height": 820, "deviceScaleFactor": 1, "mobile": false}, nil)
+		b.open(file(t, written(t, sample.Trip, nil, sample.Rows())))
+		if text := value[string](b, "(() => { document.querySelectorAll('section').forEach(s => s.style.contentVisibility = 'visible'); const left = document.querySelector('details.left'); left.open = true; left.scrollIntoView({block: 'center'}); return left.innerText })()"); !strings.Contains(text, "box at the opera") {
+			t.Fatalf("the branch is %q", text)
+		}
+		if blank := value[float64](b, "(() => { const next = document.getElementById('n7.2').getBoundingClientRect().top; return next - document.querySelector('.left').getBoundingClientRect().bottom })()"); blank > 50 {
+			t.Errorf("%v pixels are blank behind the branch", blank)
+		}
+		var shot struct{ Data []byte }
+		b.call("Page.captureScreenshot", map[string]any{"format": "webp", "quality": 75}, &shot)
+		if err := os.WriteFile(pagePicture, shot.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	picture, err := os.ReadFile(pagePicture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(picture) > mostPicture || !strings.HasPrefix(string(picture), "RIFF") {
+		t.Errorf("the picture has %d bytes and begins with %q", len(picture), picture[:min(4, len(picture))])
+	}
 }
