@@ -75,8 +75,11 @@ type Features struct {
 	// snapshot has them as of now. A branch that a restore left has them as of then at its tip, if the record
 	// of then was kept. The other kinds record whole states.
 	DerivedIDs func() string
-	Facts      func(ctx context.Context, ref model.Ref) ([]model.Fact, error)
-	Gaps       func(ctx context.Context, ref model.Ref) (model.Gaps, error)
+	// Noun is the framework's own word for a snapshot, whose plural ends in s: "checkpoint". It is "" where the
+	// framework has none.
+	Noun  string
+	Facts func(ctx context.Context, ref model.Ref) ([]model.Fact, error)
+	Gaps  func(ctx context.Context, ref model.Ref) (model.Gaps, error)
 	// Resume returns the calls by which a framework goes on from a snapshot without a write before, the best
 	// one first. It returns the errors of State. Across is that of the function [MeetingPoint]. Record returns
 	// the record of a session; nil and no error if the session has no record.

@@ -39,8 +39,8 @@ func TestHeader_countsUnreadRecords(t *testing.T) {
 func TestHeader_leavesOutWholeParts(t *testing.T) {
 	t.Parallel()
 	for w, want := range map[int]string{
-		120: " hindcast  sqlite_service.db › tour_app/u1/tour · 26 snapshots · 18 off the path · ! 1 fault  head #20  following",
-		100: " hindcast  sqlite_service.db › tour_app/u1/tour · 26 snapshots · ! 1 fault  head #20  following",
+		120: " hindcast  sqlite_service.db › tour_app/u1/tour · 26 events · 18 off the path · ! 1 fault  head #20  following",
+		100: " hindcast  sqlite_service.db › tour_app/u1/tour · 26 events · ! 1 fault  head #20  following",
 		60:  " hindcast  tour_app/u1/tour · ! 1 fault  head #20  following",
 	} {
 		s, err := adk.Kind(nil, "").Open(t.Context(), "../testdata/adk/sqlite_service.db")

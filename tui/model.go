@@ -286,7 +286,7 @@ func (m *Model) keyContext() keymap.Context {
 	c := keymap.Context{Lacks: m.lacks}
 	c.Snapshot = m.place == inSession && m.timeline.SelectedNode() != model.NoNode || m.listedHead().ID != ""
 	c.Mark = m.timeline.MarkedNode() != model.NoNode
-	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
+	c.Branches = m.timeline.HasStops()
 	c.Turns = m.timeline.CountTurns() > 0
 	c.Errors = m.timeline.CountFailed() > 0
 	c.Head = c.Snapshot && m.timeline.Following()

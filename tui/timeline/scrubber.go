@@ -93,8 +93,10 @@ func (p *Pane) tickOf(s span) (tick, model.Node) {
 		return noTick, n
 	case p.t.BranchPoint(n):
 		return leavesTick, n
+	case p.t.Next(n) == model.NoNode:
+		return endsTick, n
 	}
-	return endsTick, n
+	return noTick, n // before a compaction
 }
 
 // ticksOf returns the ticks of w cells. They stay until there is another timeline, more of it,

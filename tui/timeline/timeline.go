@@ -36,8 +36,8 @@ type Content struct {
 
 	inferred int  // headers with an inferred parent
 	marked   bool // a header has a sign of another mark
-	// stops are the branch points and the ends of all lines, failed the visits with
-	// an error; both in the order of their rows.
+	// stops are the branch points, the ends of all lines and the visits before compactions, failed the visits
+	// with an error; both in the order of their rows.
 	stops, failed []model.Node
 }
 
@@ -73,10 +73,17 @@ func (c *Content) noteStop(n model.Node) {
 	}
 }
 
-// isStop reports whether n is a branch point or the end of a line.
+// isStop reports whether n is a branch point, the end of a line, or the last visit before a compaction.
 func (c *Content) isStop(n model.Node) bool {
-	return c.Timeline.Next(n) == model.NoNode || c.Timeline.BranchPoint(n)
+	next := c.Timeline.Next(n)
+	return next == model.NoNode || c.Timeline.BranchPoint(n) || c.Timeline.Header(next).EventName == compaction
 }
+
+// HasStops reports whether there is more than one place that the keys for branches lead to.
+func (p *Pane) HasStops() bool { return len(p.c.stops) > 1 }
+
+// compaction is the event of a visit whose summary takes the place of what came before.
+const compaction = "compaction"
 
 // measureColumns makes the columns wide enough for the headers from one node on.
 func (c *Content) measureColumns(from model.Node) {
@@ -137,6 +144,7 @@ type Pane struct {
 	whole   bool                // the cursor's row shows all of its title
 	scratch [64]byte            // for what a row is made of
 	scrub   []tick              // of the cells of the scrubber
+	noun    string              // the framework's word for a snapshot, or ""
 	faulty  map[string]struct{} // ids of snapshots that the store has a fault of
 }
 
@@ -538,9 +546,12 @@ func (p *Pane) Position() string {
 // Title names the pane.
 func (p *Pane) Title() string { return "Timeline" }
 
+// SetNoun sets the framework's word for a snapshot, "" where it has none.
+func (p *Pane) SetNoun(noun string) { p.noun = noun }
+
 // Size says how much there is.
 func (p *Pane) Size() string {
-	text := model.Count(p.t.Snapshots(), "snapshot")
+	text := model.Count(p.t.Snapshots(), cmp.Or(p.noun, "snapshot"))
 	if p.c.More {
 		text = "the last " + text
 	}

@@ -101,7 +101,7 @@ func (l *Lineage) leavePath(s *Session, entry []int, last, record, next int, at 
 		}
 		on[m] = true
 	}
-	why := &model.Reason{Kind: model.ReasonRestore, At: at}
+	why := &model.Reason{Kind: model.ReasonWentOn, At: at}
 	if next >= 0 {
 		why.TargetID, why.TargetIndex = s.Entries[entry[next]].ID, entry[next]
 	}

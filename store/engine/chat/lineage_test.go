@@ -59,7 +59,7 @@ func TestLineage(t *testing.T) {
 		l.MarkLeft(s, entry, func(int) (time.Time, bool) { return time.Unix(1, 0), true })
 		var left []string
 		for _, e := range s.Entries {
-			if e.Reason != nil && e.Reason.Kind == model.ReasonRestore {
+			if e.Reason != nil && e.Reason.Kind == model.ReasonWentOn {
 				left = append(left, e.ID+">"+e.Reason.TargetID)
 			}
 		}

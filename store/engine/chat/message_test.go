@@ -47,7 +47,7 @@ func TestSaid_Title(t *testing.T) {
 		{"a failure", []Block{result("bash", `"no such file"`, true)}, "bash  no such file", true},
 		{"a failure in parts", []Block{result("bash", `[{"type":"image"},{"text":"no such file"}]`, true)}, "bash  no such file", true},
 		{"a failure that says nothing", []Block{result("bash", `{"code":1}`, true)}, "bash  {code: 1}", true},
-		{"one of two failed", []Block{result("bash", `"done"`, false), result("read", `"no"`, true)}, "read  no, bash  done", true},
+		{"one of two failed", []Block{result("bash", `"done"`, false), result("read", `"no"`, true)}, "read  no · bash  done", true},
 	} {
 		m := Message{Role: Assistant, Blocks: c.blocks}
 		said := m.Summarise()

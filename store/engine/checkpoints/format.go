@@ -96,8 +96,8 @@ type New struct {
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework and IDs are documented at store.Kind and [store.Features].
-	Name, Framework, IDs string
+	// Name, Framework, IDs and Noun are documented at store.Kind and [store.Features].
+	Name, Framework, IDs, Noun string
 	// Depth is how many levels of folders below the one that is opened have files.
 	Depth int
 	// Unlisted describes how the framework treats a file that cannot be read.

@@ -105,8 +105,8 @@ type About = engine.About
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework and IDs are documented at store.Kind and [store.Features].
-	Name, Framework, IDs string
+	// Name, Framework, IDs and Noun are documented at store.Kind and [store.Features].
+	Name, Framework, IDs, Noun string
 	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.
 	Does []model.Op
 	// Refuses says why the format does not plan the other operations, and what to do instead. An operation in

@@ -35,7 +35,7 @@ import (
 )
 
 var kind = rows.Kind{
-	Name: "adk", Framework: "ADK",
+	Name: "adk", Framework: "ADK", Noun: "event",
 	IDs:    "the event's, which ADK drew",
 	Does:   []model.Op{model.OpRestore, model.OpFork},
 	Places: places,

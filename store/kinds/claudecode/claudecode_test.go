@@ -124,7 +124,7 @@ func TestTree_ofTheRecordedSessions(t *testing.T) {
 			"[3f9f2fee ◂  first question]",
 			"[23aeac1c ◂ 3f9f2fee reply to: first question]",
 			"[204291ec ◂ 23aeac1c run: ls -1 run: echo two]",
-			"[3a960ca6 ◂ 204291ec $ ls -1, $ echo two]",
+			"[3a960ca6 ◂ 204291ec $ ls -1 · $ echo two]",
 			"[af029af0 ◂ 3a960ca6 $ ls -1  a.txt]",
 			"[293e06b1 ◂ af029af0 $ echo two  two]",
 			"[9145f597 ◂ 293e06b1 done: ls -1; echo two]",
@@ -170,7 +170,7 @@ func TestTree_ofTheRecordedSessions(t *testing.T) {
 			"[7e67425e ◂  first question]",
 			"[dbd6c7f7 ◂ 7e67425e reply to: first question]",
 			"[d2a1efcb ◂ dbd6c7f7 run: ls -1 run: echo two]",
-			"[e7e40180 ◂ d2a1efcb $ ls -1, $ echo two]",
+			"[e7e40180 ◂ d2a1efcb $ ls -1 · $ echo two]",
 			"[c8654b2e ◂ e7e40180 $ echo two  two]",
 			"[455f2ecd ◂ c8654b2e $ ls -1  a.txt]",
 			"[edba9f4c ◂ 455f2ecd done: ls -1; echo two]",
@@ -358,15 +358,15 @@ func TestTree_ofCallsInParallel(t *testing.T) {
 	}{
 		"results behind all calls": {
 			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), part("c", "b", "m1", "", "t1"), part("d", "c", "m1", "", "t2"), result("e", "d", "t2"), result("f", "c", "t1"), part("g", "f", "m2", "G", "")},
-			[]string{"a ◂  A", "b ◂ a B (T, T)", "e ◂ b T  out t2", "f ◂ e T  out t1", "g ◂ f G *"},
+			[]string{"a ◂  A", "b ◂ a B (T · T)", "e ◂ b T  out t2", "f ◂ e T  out t1", "g ◂ f G *"},
 		},
 		"a result before the second call": {
 			[]rec{user("a", "", "A"), part("c", "a", "m1", "", "t1"), result("f", "c", "t1"), part("d", "c", "m1", "", "t2"), result("e", "d", "t2"), part("g", "e", "m2", "G", "")},
-			[]string{"a ◂  A", "c ◂ a T, T", "f ◂ c T  out t1", "e ◂ f T  out t2", "g ◂ e G *"},
+			[]string{"a ◂  A", "c ◂ a T · T", "f ◂ c T  out t1", "e ◂ f T  out t2", "g ◂ e G *"},
 		},
 		"the next answer names the first result": {
 			[]rec{user("a", "", "A"), part("c", "a", "m1", "", "t1"), part("d", "c", "m1", "", "t2"), result("e", "d", "t2"), result("f", "c", "t1"), part("g", "e", "m2", "G", "")},
-			[]string{"a ◂  A", "c ◂ a T, T", "e ◂ c T  out t2", "f ◂ e T  out t1", "g ◂ f G *"},
+			[]string{"a ◂  A", "c ◂ a T · T", "e ◂ c T  out t2", "f ◂ e T  out t1", "g ◂ f G *"},
 		},
 		"a second result of a call is a branch": {
 			[]rec{user("a", "", "A"), part("c", "a", "m1", "", "t1"), result("e", "c", "t1"), result("f", "c", "t1"), part("g", "f", "m2", "G", "")},

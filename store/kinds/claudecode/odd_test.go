@@ -41,7 +41,7 @@ func TestTitles_areNoThoughts(t *testing.T) {
 		"words, then a call":  {[]rec{says, part("d", "c", "m1", "", "t1")}, "Words (T)"},
 		"words, a thought":    {[]rec{says, thought("t", "c", "m1", "hidden")}, "Words"},
 		"a call, a thought":   {[]rec{call, thought("t", "c", "m1", "hidden")}, "T"},
-		"two calls and one":   {[]rec{call, part("d", "c", "m1", "", "t2"), thought("t", "d", "m1", "hidden")}, "T, T"},
+		"two calls and one":   {[]rec{call, part("d", "c", "m1", "", "t2"), thought("t", "d", "m1", "hidden")}, "T · T"},
 		"two thoughts, words": {[]rec{thought("t", "b", "m1", "hidden"), says}, "Words"},
 	} {
 		dir, _ := written(t, list(append([]rec{user("a", "", "A"), thought("b", "a", "m1", "hidden")}, tt.more...)...)...)

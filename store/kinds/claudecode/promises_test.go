@@ -406,7 +406,7 @@ func TestTree_ofAgentsAsNamed(t *testing.T) {
 	dir, file := written(t, list(user("a", "", "A"), part("b", "a", "m1", "", "t1"), part("c", "b", "m1", "", "t2"), with(result("d", "b", "t1"), names("../../x")), with(result("e", "c", "t2"), names("e17416b3")), part("f", "e", "m2", "", "t3"), with(result("g", "f", "t3"), names("none")))...)
 	place(t, file, map[string]string{"agent-e17416b3.jsonl": user("h", "", "one").String() + "\n", "../../x.jsonl": user("x", "", "no").String() + "\n"})
 	s := open(t, dir)
-	same(t, "the tree", treeOf(t, s, session), []string{"a ◂  A", "b ◂ a T, T → agent-e17416b3", "d ◂ b T  out t1", "e ◂ d T  out t2", "f ◂ e T", "g ◂ f T  out t3 *"})
+	same(t, "the tree", treeOf(t, s, session), []string{"a ◂  A", "b ◂ a T · T → agent-e17416b3", "d ◂ b T  out t1", "e ◂ d T  out t2", "f ◂ e T", "g ◂ f T  out t3 *"})
 	for text, want := range map[string]string{
 		`{"agentType":"kind","description":"what"}`: "kind: what", `{"description":"what"}`: "what", `{"agentType":"kind"}`: "one", `no`: "one",
 	} {

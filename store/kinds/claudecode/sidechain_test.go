@@ -54,7 +54,7 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 			[]string{"a ◂  A", "b ◂ a → task \"look around\" → agent-s", "c ◂ b → task \"look around\"  out t1", "d ◂ c D *"},
 			map[string][]string{"agent-s": {"s ◂  look around", "u ◂ s seen *"}}},
 		"two at once": {[]rec{user("a", "", "A"), task("b", "a", "m1", "t1", "one"), task("e", "b", "m1", "t2", "two"), aside(user("v", "", "two")), aside(user("s", "", "one")), aside(part("w", "v", "m8", "did two", "")), aside(part("u", "s", "m9", "did one", "")), result("c", "b", "t1"), result("f", "e", "t2")},
-			[]string{"a ◂  A", "b ◂ a → task \"one\", → task \"two\" → agent-v", "c ◂ b → task \"one\"  out t1", "f ◂ c → task \"two\"  out t2 *"},
+			[]string{"a ◂  A", "b ◂ a → task \"one\" · → task \"two\" → agent-v", "c ◂ b → task \"one\"  out t1", "f ◂ c → task \"two\"  out t2 *"},
 			map[string][]string{"agent-s": {"s ◂  one", "u ◂ s did one *"}, "agent-v": {"v ◂  two", "w ◂ v did two *"}}},
 		"by the time": {[]rec{user("a", "", "A"), task("b", "a", "m1", "t1", "look around"), aside(user("s", "", "look around, please")), aside(part("u", "s", "m9", "seen", "")), result("c", "b", "t1")},
 			[]string{"a ◂  A", "b ◂ a → task \"look around\" → agent-s", "c ◂ b → task \"look around\"  out t1 *"},

@@ -262,7 +262,7 @@ func TestSubAgents(t *testing.T) {
 		event("w", "j2", typeAssistant, `{"messageId":"m5","content":"three","toolRequests":[]}`)))
 	for id, want := range map[string]string{
 		session: " 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n" +
-			" 3<2 c after model (4): task, task → helper\n 4<3 r tool iteration (5): task  found\n*5<4 w turn end (6): three\n",
+			" 3<2 c after model (4): task · task → helper\n 4<3 r tool iteration (5): task  found\n*5<4 w turn end (6): three\n",
 		session + "/helper":    " 0<-1 i1 user input (1): look\n*1<0 i2 after model (2): task → t3\n",
 		session + "/other/one": " 0<-1 j1 user input (1): search\n*1<0 j2 turn end (2): none\n",
 		session + "/t3":        "*0<-1 k1 user input (1): dig\n",

@@ -220,7 +220,7 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 	same(t, "the list", ids, []string{"s: begin", "s/other: search", "s/m2$$call: look", "gone: a session without a row"})
 	same(t, "the session", tree(t, s, "s"), []string{
 		"0<-1 begin [evicted]",
-		"1<0 → task \"look\", agent → m2$$call [evicted]",
+		"1<0 → task \"look\" · agent → m2$$call [evicted]",
 		"2<1 → task \"look\"  seen [evicted]",
 		"3<2 what was said [compaction]",
 		"4<3 go on",

@@ -528,10 +528,10 @@ func TestFork_runningTool(t *testing.T) {
 		event   string
 		fails   bool
 	}{
-		"none ended": {[]string{tool("prt_msg_b0", "pending"), tool("prt_msg_b1", "running")}, "bash, bash", "unfinished", false},
-		"one ended":  {[]string{tool("prt_msg_b0", "completed"), tool("prt_msg_b1", "running")}, "bash  a, bash", "unfinished", false},
-		"one failed": {[]string{tool("prt_msg_b0", "error"), tool("prt_msg_b1", "running")}, "bash  failed, bash", "unfinished", true},
-		"both ended": {[]string{tool("prt_msg_b0", "completed"), tool("prt_msg_b1", "completed")}, "bash  a, bash  a", "", false},
+		"none ended": {[]string{tool("prt_msg_b0", "pending"), tool("prt_msg_b1", "running")}, "bash · bash", "unfinished", false},
+		"one ended":  {[]string{tool("prt_msg_b0", "completed"), tool("prt_msg_b1", "running")}, "bash  a · bash", "unfinished", false},
+		"one failed": {[]string{tool("prt_msg_b0", "error"), tool("prt_msg_b1", "running")}, "bash  failed · bash", "unfinished", true},
+		"both ended": {[]string{tool("prt_msg_b0", "completed"), tool("prt_msg_b1", "completed")}, "bash  a · bash  a", "", false},
 	} {
 		s := open(t, made(t, append(session("", "AB"), c.changes...)...))
 		h := storetest.Headers(t, s, "ses_1")[1]

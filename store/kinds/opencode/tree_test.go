@@ -99,7 +99,7 @@ func TestTree(t *testing.T) {
 			`15<14 reply to: after the revert`,
 			`16<15 run: echo one run: echo two`,
 			`17<16 $ echo one  one [head]`,
-			fmt.Sprintf(`18<16 $ echo one  one, $ echo two  two [off: %d to 16 00:00:00]`, rewind),
+			fmt.Sprintf(`18<16 $ echo one  one · $ echo two  two [off: %d to 16 00:00:00]`, rewind),
 			fmt.Sprintf(`19<18 done: echo one; echo two [off: %d to 16 00:00:00]`, rewind),
 		}},
 		{recorded, main + "/ses_df4849fdbffeijgz5IhFqqPd8u", []string{
@@ -122,7 +122,7 @@ func TestTree(t *testing.T) {
 			`12<11 after the revert [evicted]`,
 			`13<12 reply to: after the revert [evicted]`,
 			`14<13 run: echo one run: echo two [evicted]`,
-			`15<14 $ echo one  one, $ echo two  two [evicted]`,
+			`15<14 $ echo one  one · $ echo two  two [evicted]`,
 			`16<15 done: echo one; echo two [evicted]`,
 			`17<16 What did we do so far?`,
 			`18<17 reply to: t mention the summary process or that context was compacted.`,

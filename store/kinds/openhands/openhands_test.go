@@ -96,8 +96,8 @@ func TestFixtures(t *testing.T) {
  2<1 a03a9bfc turn end: reply to: first question
  3<2 e5d6c41d user input: second question
  4<3 acb709b1 turn end: reply to: second question
--5<2 3a566038 user input: branched question (restore to acb709b1)
--6<5 dca1bbc3 turn end: reply to: branched question (restore to acb709b1)
+-5<2 3a566038 user input: branched question (wentOn to acb709b1)
+-6<5 dca1bbc3 turn end: reply to: branched question (wentOn to acb709b1)
  7<4 2953eae6 user input: after reopen
 *8<7 3a49f103 turn end: reply to: after reopen
 `,

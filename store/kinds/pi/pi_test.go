@@ -69,16 +69,16 @@ func TestFixtures(t *testing.T) {
 		branched: `
  0<-1 b73d6ce1 user input (1): first question
  1<0 a0724994 turn end (2): reply to: first question
--2<1 bdc70fcc user input (3): run: ls -1 (restore to cb69755b at 11:27:00)
--3<2 b25d274f after model (4): $ ls -1 (restore to cb69755b at 11:27:00)
--4<3 60c0edcf tool iteration (5): $ ls -1  a.txt (restore to cb69755b at 11:27:00)
--5<4 ad5aab86 turn end (6): done: ls -1 (restore to cb69755b at 11:27:00)
+-2<1 bdc70fcc user input (3): run: ls -1 (wentOn to cb69755b at 11:27:00)
+-3<2 b25d274f after model (4): $ ls -1 (wentOn to cb69755b at 11:27:00)
+-4<3 60c0edcf tool iteration (5): $ ls -1  a.txt (wentOn to cb69755b at 11:27:00)
+-5<4 ad5aab86 turn end (6): done: ls -1 (wentOn to cb69755b at 11:27:00)
  6<1 ac8356a3 user input (3): branched by SessionManager
  7<6 cb69755b turn end (4): answer on the branch
--8<5 2d38c376 branch summary (7): The other branch tried X. (restore to cb69755b at 11:27:00)
--9<8 e1ca54a5 user input (8): after branch summary (restore to cb69755b at 11:27:00)
--10<9 864939e9 turn end (9): ok (restore to cb69755b at 11:27:00)
--11<10 80e454ce compaction (2): Summary of the conversation so far. (restore to cb69755b at 11:27:00)
+-8<5 2d38c376 branch summary (7): The other branch tried X. (wentOn to cb69755b at 11:27:00)
+-9<8 e1ca54a5 user input (8): after branch summary (wentOn to cb69755b at 11:27:00)
+-10<9 864939e9 turn end (9): ok (wentOn to cb69755b at 11:27:00)
+-11<10 80e454ce compaction (2): Summary of the conversation so far. (wentOn to cb69755b at 11:27:00)
  12<7 c377df17 user input (5): after our append
 *13<12 1138a756 turn end (6): reply to: after our append
 `,
@@ -96,7 +96,7 @@ func TestFixtures(t *testing.T) {
 `,
 		version1: `
  0<-1 line-2 user input (1): alright, read @packages/coding-agent/src
- 1<0 line-3 after model (2): ◱ packages/coding-agent/src/main.ts, ◱ p
+ 1<0 line-3 after model (2): ◱ packages/coding-agent/src/main.ts · ◱ 
  2<1 line-4 tool iteration (3): ◱ packages/coding-agent/src/main.ts  154
  3<2 line-5 tool iteration (4): ◱ packages/coding-agent/src/tui/tui-rend
  4<3 line-6 after model (5): Let me get the rest of the tui-renderer 
@@ -160,11 +160,11 @@ func of(t testing.TB, text string) (s storetest.Writer, dir string) {
 func TestSessions(t *testing.T) {
 	for _, c := range []struct{ name, text, title, faults, draws string }{
 		{"a label is the last line", header + user + answer + `{"type":"label","id":"l","parentId":"u","timestamp":"2026-01-01T00:00:03Z","targetId":"a","label":"good"}`, "hello", "",
-			"*0<-1 u user input (1): hello\n-1<0 a turn end (2): hi (restore to u at 00:00:03)\n"},
+			"*0<-1 u user input (1): hello\n-1<0 a turn end (2): hi (wentOn to u at 00:00:03)\n"},
 		{"a name is the last line", header + user + answer + `{"type":"session_info","id":"i","parentId":"a","name":"called so"}`, "called so", "",
 			" 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
 		{"an extension's line before all is the last: there is no head", header + user + answer + `{"type":"custom","id":"c","parentId":null,"timestamp":"2026-01-01T00:00:04Z","customType":"x"}`, "hello", "",
-			"-0<-1 u user input (1): hello (restore to  at 00:00:04)\n-1<0 a turn end (2): hi (restore to  at 00:00:04)\n"},
+			"-0<-1 u user input (1): hello (wentOn to  at 00:00:04)\n-1<0 a turn end (2): hi (wentOn to  at 00:00:04)\n"},
 		{"a title before the header", `{"type":"title","title":"of oh-my-pi"}` + "\n" + header + user, "of oh-my-pi", "", "*0<-1 u user input (1): hello\n"},
 		{"a name is newer than a title", `{"type":"title","title":"of oh-my-pi"}` + "\n" + header + user + `{"type":"session_info","id":"i","parentId":"u","name":"called so"}`, "called so", "", "*0<-1 u user input (1): hello\n"},
 		{"a header alone", header, "", "", ""},
@@ -173,8 +173,8 @@ func TestSessions(t *testing.T) {
 		{"no header", user + answer, "hello", "no-header", " 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
 		{"a type that is not known", header + user + `{"type":"new","id":"n","parentId":"u"}`, "hello", "unknown-record", "*0<-1 u user input (1): hello\n"},
 		{"a parent that is not there", header + user + strings.Replace(answer, `"u"`, `"gone"`, 1), "hello", "missing-parent", "-0<-1 u user input (1): hello (secondLeaf to  at 00:00:00)\n*1<-1 a turn end (1): hi\n"},
-		{"a parent that comes later", header + answer + user, "hello", "", "-0<1 a turn end (2): hi (restore to  at 00:00:01)\n*1<-1 u user input (1): hello\n"},
-		{"an id twice", header + user + answer + strings.Replace(answer, `"hi"`, `"hi again"`, 1), "hello", "", " 0<-1 u user input (1): hello\n-1<0 line-3 turn end (2): hi (restore to u at 00:00:02)\n*2<0 a turn end (2): hi again\n"},
+		{"a parent that comes later", header + answer + user, "hello", "", "-0<1 a turn end (2): hi (wentOn to  at 00:00:01)\n*1<-1 u user input (1): hello\n"},
+		{"an id twice", header + user + answer + strings.Replace(answer, `"hi"`, `"hi again"`, 1), "hello", "", " 0<-1 u user input (1): hello\n-1<0 line-3 turn end (2): hi (wentOn to u at 00:00:02)\n*2<0 a turn end (2): hi again\n"},
 		{"a circle", header + strings.Replace(user, "null", `"a"`, 1) + answer, "hello", "parent-cycle", " 0<1 u user input (2): hello\n*1<0 a turn end (2): hi\n"},
 		{"of two compactions the newer one counts, and keeps from a line that is no message on", header + user + answer +
 			`{"type":"compaction","id":"c1","parentId":"a","summary":"first","firstKeptEntryId":"a"}` + "\n" +
