@@ -2,9 +2,12 @@ package query
 
 import (
 	"bytes"
+	"fmt"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -14,15 +17,12 @@ import (
 //
 //	step 12    step 12               ASCII is as it is
 //	say "hi"   say \"hi\"            what has to be escaped has a backslash: look for the text before or behind
-//	naïve      naïve or na\u00efve   other letters, and < > & ' of HTML, are raw or have \u
+//	naïve      naïve or na\u00efve   other letters, and < > & ' of HTML, are raw or escaped
 //
 // So a place in JSON that may have a text is found without decoding it. What is found is decoded, and looked at again.
 
-// escaped begins an escape of a letter. longPart is how long a part of a text is that is rarer than such escapes.
-const (
-	escaped  = `\u`
-	longPart = 4
-)
+// longPart is how long a part of a text is that is rarer than other letters, and mostOther how many of those are looked for.
+const longPart, mostOther = 4, 2
 
 // spellings returns some texts. JSON that has a text, however it escapes it, has one of them. Nil means no such texts.
 func spellings(text []byte) [][]byte {
@@ -47,7 +47,7 @@ func spellings(text []byte) [][]byte {
 	case must:
 		return [][]byte{{'\\'}}
 	case utf8.Valid(text) && !bytes.ContainsRune(text, utf8.RuneError):
-		return [][]byte{text, []byte(escaped)}
+		return otherSpellings(text)
 	default: // a damaged text reads as utf8.RuneError
 		text = part
 	}
@@ -55,6 +55,40 @@ func spellings(text []byte) [][]byte {
 		return nil
 	}
 	return [][]byte{text}
+}
+
+// otherSpellings returns the spellings of the beginning of a text with letters that are raw or escaped: one of them is
+// escaped, or all are raw.
+func otherSpellings(text []byte) [][]byte {
+	var others []rune
+	end := len(text)
+	for at, r := range string(text) {
+		if r >= ' ' && r <= '~' && !strings.ContainsRune("<>&'", r) || slices.Contains(others, r) {
+			continue
+		}
+		if len(others) == mostOther {
+			end = at
+			break
+		}
+		others = append(others, r)
+	}
+	list := [][]byte{text[:end]}
+	for _, r := range others {
+		list = appendEscapes(list, r)
+	}
+	return list
+}
+
+// appendEscapes appends the escapes of a letter, as far as they tell it from most others: in small and in capital digits.
+func appendEscapes(list [][]byte, r rune) [][]byte {
+	if high, _ := utf16.EncodeRune(r); high != utf8.RuneError {
+		r = high
+	}
+	small, capital := fmt.Appendf(nil, `\u%04x`, r), fmt.Appendf(nil, `\u%04X`, r)
+	if list = append(list, small); !bytes.Equal(small, capital) {
+		list = append(list, capital)
+	}
+	return list
 }
 
 // foldedSpellings returns the spellings of a letter in either case that each match of an expression contains; nil if it finds
@@ -67,7 +101,10 @@ func foldedSpellings(tree *syntax.Regexp) (list [][]byte) {
 		}
 		for _, r := range tree.Rune {
 			if list = formsOf(r); list != nil {
-				return append(list, []byte(escaped))
+				for _, form := range bytes.Runes(bytes.Join(list, nil)) {
+					list = appendEscapes(list, form)
+				}
+				return list
 			}
 		}
 	case syntax.OpCapture, syntax.OpPlus:

@@ -81,7 +81,7 @@ func TestPattern_nextSpelled(t *testing.T) {
 	far := strings.Repeat("x", 3*spelledAtOnce)
 	for text, want := range map[string]int{
 		"": -1, far: -1, "日本": 0, far + "日本": len(far), far[:spelledAtOnce-1] + "日本": spelledAtOnce - 1,
-		far[:spelledAtOnce-1] + `\u65e5`: spelledAtOnce - 1, "日本" + escaped: 0, escaped + "日本": 0, "x" + escaped + far + "日本": 1,
+		far[:spelledAtOnce-1] + `\u65e5`: spelledAtOnce - 1, `日本\u672c`: 0, `\u672C日本`: 0, `x\u672c` + far + "日本": 1, `x\u0041` + far + "日本": 7 + len(far),
 	} {
 		if got := p.nextSpelled([]byte(text), 0); got != want {
 			t.Errorf("%.20q of %d bytes: %d, want %d", text, len(text), got, want)
@@ -91,8 +91,9 @@ func TestPattern_nextSpelled(t *testing.T) {
 		t.Errorf("from the second byte: %d", got)
 	}
 	for word, want := range map[string]string{
-		"step 12": "[tep 12]", `say "hi"`: "[ay ]", `"`: `[\]`, "naïve": `[Ï ï \u]`, "Naïve": `[Naïve \u]`, "déjà vu": `[É é \u]`, "привет": `[П п \u]`, "日本": `[日本 \u]`, "\xff": "[]",
-		"a\ufffdb": "[]", "A\ufffdb": "[A]", "don't": `[don't \u]`,
+		"step 12": "[tep 12]", `say "hi"`: "[ay ]", `"`: `[\]`, "naïve": `[Ï ï \u00cf \u00CF \u00ef \u00EF]`, "Naïve": `[Naïve \u00ef \u00EF]`, "привет": `[П п \u041f \u041F \u043f \u043F]`,
+		"日本語": `[日本 \u65e5 \u65E5 \u672c \u672C]`, "日日": `[日日 \u65e5 \u65E5]`, "a😀": `[a😀 \ud83d \uD83D]`, "\xff": "[]",
+		"a\ufffdb": "[]", "A\ufffdb": "[A]", "don't": `[don't \u0027]`,
 	} {
 		if got := fmt.Sprintf("%s", Literal(word, SmartCase).spelled); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
