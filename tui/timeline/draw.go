@@ -163,24 +163,28 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	p.drawRemarks(r, tokens, n)
 	p.drawLabels(r, tokens.Badge, n)
 	room := r.Room() - c.extraWidth()
-	var sums, end []byte // sums stand before the columns that the person asked for, else at the end
+	asked, right := c.extraWidth() > 0, 0
 	if c.delta > 0 {
-		room -= 1 + deltaWidth + c.edge
-		if !opens || !turn.HidesRows() {
+		right = 1 + deltaWidth + c.edge
+	}
+	var sums, end []byte // sums stand before the columns that the person asked for, else at the end
+	if opens && turn.HidesRows() && (folded || c.delta > 0) {
+		beside := c.edge
+		if asked {
+			beside = right
+		}
+		sums = p.appendSums(p.scratch[:0], turn, folded, room-beside)
+	}
+	switch {
+	case len(sums) == 0:
+		if room -= right; c.delta > 0 {
 			end = p.appendDelta(p.scratch[:0], n, before)
 		}
-	}
-	if opens && turn.HidesRows() && (folded || c.delta > 0) {
-		if c.extraWidth() > 0 {
-			sums = p.appendSums(p.scratch[:0], turn, folded, room)
-			room -= len(" ") + cell.Width(string(sums))
-		} else {
-			if c.delta > 0 {
-				room += 1 + deltaWidth
-			}
-			end = p.appendSums(p.scratch[:0], turn, folded, room)
-			room -= len(" ") + cell.Width(string(end))
-		}
+	case asked:
+		room -= 1 + cell.Width(string(sums)) + right
+	default:
+		sums, end = nil, sums
+		room -= 1 + cell.Width(string(end)) + c.edge
 	}
 	if opens && p.c.Turns.HasPrompts() && text == tokens.Text {
 		text = tokens.Strong
