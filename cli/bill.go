@@ -45,7 +45,7 @@ func (o *subject) writeBill(ctx context.Context, p *printer, list *prices.List, 
 	if o.session != "" {
 		sessions = withAgents(sessions, o.in, o.session)
 	}
-	sessions = slices.DeleteFunc(sessions, func(s home.Session) bool { return !s.UpdatedAt.IsZero() && s.UpdatedAt.Before(from) })
+	sessions = slices.DeleteFunc(sessions, func(s *home.Session) bool { return !s.UpdatedAt.IsZero() && s.UpdatedAt.Before(from) })
 	entries, unread := o.app.readAccounts(ctx, sessions)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (o *subject) writeBill(ctx context.Context, p *printer, list *prices.List, 
 }
 
 // withAgents returns a session of a store, and those that it started.
-func withAgents(sessions []home.Session, in *home.Store, id string) (list []home.Session) {
+func withAgents(sessions []*home.Session, in *home.Store, id string) (list []*home.Session) {
 	wanted := map[string]bool{id: true}
 	for known := 0; known < len(wanted); { // until no session joins
 		known = len(wanted)
@@ -93,7 +93,7 @@ func unreadError(unread []unreadSession) (err error) {
 
 // readAccounts reads the accounts of sessions, some at once, and those that could not be read. On a terminal it shows
 // how many it read.
-func (a *App) readAccounts(ctx context.Context, sessions []home.Session) (entries []ledger.Entry, unread []unreadSession) {
+func (a *App) readAccounts(ctx context.Context, sessions []*home.Session) (entries []ledger.Entry, unread []unreadSession) {
 	accounts, errs := make([]*ledger.Account, len(sessions)), make([]error, len(sessions))
 	var next atomic.Int64
 	done := make(chan struct{})
@@ -101,7 +101,7 @@ func (a *App) readAccounts(ctx context.Context, sessions []home.Session) (entrie
 	for range runtime.GOMAXPROCS(0) {
 		readers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(sessions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				accounts[i], errs[i] = a.Ledger.Account(ctx, sessions[i])
+				accounts[i], errs[i] = a.Ledger.Account(ctx, *sessions[i])
 				done <- struct{}{}
 			}
 		})
@@ -122,9 +122,9 @@ func (a *App) readAccounts(ctx context.Context, sessions []home.Session) (entrie
 	for i, s := range sessions {
 		switch {
 		case accounts[i] != nil:
-			entries = append(entries, ledger.Entry{Session: s, Account: accounts[i]})
+			entries = append(entries, ledger.Entry{Session: *s, Account: accounts[i]})
 		case errs[i] != nil:
-			unread = append(unread, unreadSession{s, errs[i]})
+			unread = append(unread, unreadSession{*s, errs[i]})
 		}
 	}
 	return entries, unread

@@ -107,7 +107,7 @@ type sessionJSON struct {
 }
 
 // sessionOf returns the document of a session, with its store where there are several.
-func (o *subject) sessionOf(info home.Session) sessionJSON {
+func (o *subject) sessionOf(info *home.Session) sessionJSON {
 	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Parent: info.Parent, Head: info.Head.ID, UpdatedAt: writableTime(info.UpdatedAt), ExpiresAt: writableTime(info.ExpiresAt)}
 	if o.home.CountStores() > 1 {
 		out.Store = info.Store.At

@@ -86,7 +86,11 @@ func encodeJSON(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), isControl), nil
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) { // most documents are plain
+		return text, nil
+	}
+	return appendEscaped(nil, text, isControl), nil
 }
 
 // value is a value of a state in a document of ours: as it stands there, but that NaN and
@@ -125,7 +129,9 @@ func withMember(object []byte, name string, value []byte) []byte {
 
 // isControl reports whether a terminal could obey a character, or is told by it how to
 // order the others.
-func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+func isControl(r rune) bool {
+	return (r < ' ' || r > '~') && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
 
 // appendEscaped appends JSON text with some characters as \u escapes: those that
 // are to be hidden and are no white space. In valid JSON they stand within strings

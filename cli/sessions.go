@@ -37,7 +37,7 @@ func (a *App) sessionsCommand() *cobra.Command {
 }
 
 // sortedSessions returns the sessions of a home, newest first, and why some may be missing.
-func sortedSessions(ctx context.Context, h *home.Home) (list []home.Session, failed error) {
+func sortedSessions(ctx context.Context, h *home.Home) (list []*home.Session, failed error) {
 	for session, err := range h.Sessions(ctx) {
 		switch {
 		case err != nil:
@@ -45,15 +45,15 @@ func sortedSessions(ctx context.Context, h *home.Home) (list []home.Session, fai
 		case session.Err != nil:
 			failed = errors.Join(failed, session.Err)
 		default:
-			list = append(list, session)
+			list = append(list, &session)
 		}
 	}
-	slices.SortFunc(list, func(a, b home.Session) int { return home.NewestFirst(&a, &b) })
+	slices.SortFunc(list, home.NewestFirst)
 	return list, failed
 }
 
 // writeSessions writes a table of sessions. several says that they are of more than one store.
-func (p *printer) writeSessions(list []home.Session, several bool) {
+func (p *printer) writeSessions(list []*home.Session, several bool) {
 	var t table
 	t.addRow("SESSION", "TOOL", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
 	for _, info := range list {
