@@ -72,12 +72,14 @@ func stepsQuery(ctx context.Context, t rows.Tx, left, where string) (query strin
 		where + " ORDER BY checkpoint_id, " + path + ", task_id, idx", err
 }
 
-// threadsQuery returns for each thread its number of checkpoints and their size, the newest and what stands beside it,
-// and, where they are not more than a number, each with its parent. With a type that is too large to be one, its row is not read.
-const threadsQuery = `SELECT a.thread_id, a.checkpoint_ns, a.n, a.size, a.newest, a.type > 65536, c.metadata, iif(a.n > ?1, NULL,
-		(SELECT group_concat(checkpoint_id || char(31) || ifnull(parent_checkpoint_id, ''), char(30)) FROM checkpoints e WHERE e.thread_id = a.thread_id AND e.checkpoint_ns = a.checkpoint_ns))
-	FROM (SELECT thread_id, checkpoint_ns, count(*) AS n, max(checkpoint_id) AS newest, sum(ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0)) AS size,
-		ifnull(max(octet_length(type)), 0) AS type FROM checkpoints GROUP BY thread_id, checkpoint_ns) a
+// threadsQuery returns for each thread its number of checkpoints, the newest and what stands beside it. A text has the rest, so
+// that each row is visited once: the size of the checkpoints, with a mark where a type is too large to be one, since its row is
+// not read, and, where they are not more than a number, each checkpoint with its parent.
+const threadsQuery = `SELECT a.thread_id, a.checkpoint_ns, a.n, a.newest, c.metadata,
+		(SELECT sum(ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0)) || iif(max(octet_length(type)) > 65536, '!', '')
+			|| ifnull(char(30) || group_concat(iif(a.n > ?1, NULL, checkpoint_id || char(31) || ifnull(parent_checkpoint_id, '')), char(30)), '')
+			FROM checkpoints e WHERE e.thread_id = a.thread_id AND e.checkpoint_ns = a.checkpoint_ns)
+	FROM (SELECT thread_id, checkpoint_ns, count(*) AS n, max(checkpoint_id) AS newest FROM checkpoints GROUP BY thread_id, checkpoint_ns) a
 	JOIN checkpoints c ON c.thread_id = a.thread_id AND c.checkpoint_ns = a.checkpoint_ns AND c.checkpoint_id = a.newest`
 
 // mostWalked is the number of checkpoints up to which the branches of a thread are counted for a list, and its title is
@@ -91,20 +93,22 @@ func listThreads(ctx context.Context, t rows.Tx) (list []rows.Listed, err error)
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var thread, space, newest any
 		var beside []byte
-		var tree *string
-		var partial bool
+		var rest string
 		one := rows.Listed{Info: model.SessionInfo{Orphaned: store.Uncounted}}
-		err := scan(&thread, &space, &one.Info.Snapshots, &one.Info.Size, &newest, &partial, &beside, &tree)
+		err := scan(&thread, &space, &one.Info.Snapshots, &newest, &beside, &rest)
+		size, tree, walked := strings.Cut(rest, "\x1e")
+		bytes, partial := strconv.ParseInt(size, 10, 64)
 		of, named := thread.(string)
 		in, spaced := space.(string)
 		id, known := newest.(string)
-		one.Key, odd = []string{of, in}, odd || partial || !named || !spaced || !known
+		one.Info.Size = bytes
+		one.Key, odd = []string{of, in}, odd || partial != nil || !named || !spaced || !known
 		var about origin
 		_ = unmarshalBeside(beside, &about) // the log tells of damage
 		one.Info.UpdatedAt, one.Info.Head = model.TimeOfUUID(id), model.Point{ID: id, Index: max(about.Step+1, 0)}
-		if tree != nil {
+		if walked {
 			ok := false
-			one.Info.Orphaned, ok = countOrphans(*tree, one.Info.Snapshots, id)
+			one.Info.Orphaned, ok = countOrphans(tree, one.Info.Snapshots, id)
 			odd = odd || !ok
 		}
 		list = append(list, one)
