@@ -212,12 +212,26 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 	heads, release := tree.Beginnings(in.Tree, longSize)
 	defer release()
 	all := s.storage.Way == "." && s.only == ""
-	in.Tree = &few{
-		Tree: heads, way: s.storage.Way, read: map[string]bool{},
-		means: func(file string) bool { return all || s.isMeant(file) },
+	for _, most := range []int64{firstListed, mostListed} { // the first folders of a large storage mostly tell
+		look := &few{
+			Tree: heads, way: s.storage.Way, most: most, read: map[string]bool{},
+			means: func(file string) bool { return all || s.isMeant(file) },
+		}
+		in.Tree = look
+		if said, err = s.askSamples(ctx, in, heads); err != nil || said.yes || look.listed.Load() <= most {
+			break
+		}
 	}
+	if r.only != "" && err == nil && !said.yes {
+		said.misses = a.misses(heads, path.Join(s.storage.Way, s.only))
+	}
+	return said, err
+}
+
+// askSamples returns the verdict on the first sessions of a tree, whose beginnings heads has.
+func (s *Store) askSamples(ctx context.Context, in engine.In, heads tree.Tree) (said signed, err error) {
 	if d, ok := s.format.(based); ok {
-		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
+		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return s.only == "" || s.isMeant(name) }) {
 			return signed{yes: err == nil}, ctx.Err()
 		}
 	}
@@ -226,7 +240,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 		return said, ctx.Err()
 	}
 	for _, at := range spots[:min(len(spots), mostSigned)] {
-		if a.Signs == nil {
+		if s.agent.Signs == nil {
 			return signed{yes: true}, nil
 		}
 		for _, size := range []int64{signSize, longSize} {
@@ -234,18 +248,15 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 			if err != nil {
 				break
 			}
-			sign := a.Signs(at, bytes.TrimPrefix(head, bom))
+			sign := s.agent.Signs(at, bytes.TrimPrefix(head, bom))
 			if sign.Read() {
 				return signed{yes: true}, nil
 			}
 			if int64(len(head)) < size || size == longSize {
-				said.foreign = cmp.Or(said.foreign, a.foreign(sign))
+				said.foreign = cmp.Or(said.foreign, s.agent.foreign(sign))
 				break
 			}
 		}
-	}
-	if r.only != "" {
-		said.misses = a.misses(heads, path.Join(s.storage.Way, s.only))
 	}
 	return said, nil
 }
@@ -271,17 +282,18 @@ type few struct {
 	tree.Tree
 	way    string
 	means  func(file string) bool
+	most   int64 // bounds listed
 	listed atomic.Int64
 
 	mu   sync.Mutex
 	read map[string]bool
 }
 
-const mostNamed, mostListed, mostOpened = 2000, 500, 32
+const mostNamed, firstListed, mostListed, mostOpened = 2000, 8, 500, 32
 
 func (f *few) List(dir string) ([]string, error) {
 	whole := f.way != "." && (dir == "." || strings.HasPrefix(f.way+"/", dir+"/") || strings.HasPrefix(dir, f.way+"/"))
-	if f.listed.Add(1) > mostListed && !whole {
+	if f.listed.Add(1) > f.most && !whole {
 		return nil, nil
 	}
 	names, err := f.Tree.List(dir)

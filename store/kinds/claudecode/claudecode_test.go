@@ -929,3 +929,19 @@ func TestKind_recognisesAmongMany(t *testing.T) {
 		}
 	}
 }
+
+// A storage is recognised however many folders without a session come before the first one.
+func TestKind_recognisesBehindEmptyFolders(t *testing.T) {
+	for _, empty := range []int{0, 5, 50, 400} {
+		dir := filepath.Join(t.TempDir(), "projects")
+		for n := range empty {
+			if err := os.MkdirAll(filepath.Join(dir, fmt.Sprintf("-a%03d", n)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		storetest.SaveTranscript(t, filepath.Join(dir, "-z", session+".jsonl"), storetest.ClaudeTranscript, "s", time.Unix(1e9, 0), 100, 100)
+		if why, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil {
+			t.Errorf("behind %d folders: %q, %v, %v", empty, why, ok, err)
+		}
+	}
+}
