@@ -24,6 +24,9 @@ func (t *Tape) Find(n Node, key string) Node {
 	found, end := None, t.nodes[n].next
 	for c := n + 1; c < end; c = t.nodes[c].next {
 		v := &t.nodes[c]
+		if once && int(v.start-v.key) < len(key)+len(`"":`) { // the key in the text is shorter
+			continue
+		}
 		rest := t.data[v.key+1:]
 		switch {
 		case v.flags&keyEscaped == 0 && len(rest) > len(key) && rest[len(key)] == '"' && string(rest[:len(key)]) == key:
