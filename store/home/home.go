@@ -101,7 +101,7 @@ type Store struct {
 	closed  bool
 	// listed are its sessions as they were read last, whole that these are all, and changed that it may have
 	// changed since.
-	listed         []Session
+	listed         []*Session
 	whole, changed bool
 }
 

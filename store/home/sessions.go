@@ -205,9 +205,9 @@ func (s *Store) readInOrder(ctx context.Context, list func(context.Context, stor
 				s.markChanged() // what was read before is not told again
 			}
 		}()
-		var read []Session
+		var read []*Session // to which append copies no session
 		add := func(session Session) bool {
-			read = append(read, session)
+			read = append(read, &session)
 			return yield(session)
 		}
 		opened, err := s.Open(ctx)
@@ -238,7 +238,14 @@ func (s *Store) recallSessions(ctx context.Context) iter.Seq[Session] {
 	if !s.whole || s.changed {
 		return s.readSessions(ctx)
 	}
-	return slices.Values(s.listed)
+	listed := s.listed
+	return func(yield func(Session) bool) {
+		for _, session := range listed {
+			if !yield(*session) {
+				return
+			}
+		}
+	}
 }
 
 // LatestSession returns the session that changed last. It reads no more than the first session of each store that
