@@ -45,7 +45,7 @@ func sortedSessions(ctx context.Context, h *home.Home) (list []*home.Session, fa
 		case session.Err != nil:
 			failed = errors.Join(failed, session.Err)
 		default:
-			list = append(list, &session)
+			list = append(list, session)
 		}
 	}
 	slices.SortFunc(list, home.NewestFirst)

@@ -30,7 +30,7 @@ func (m *Model) countFaults() tea.Cmd {
 			if cmp.Or(err, row.Err) != nil {
 				return nil // it was told when the session was read
 			}
-			rows = append(rows, row)
+			rows = append(rows, *row)
 		}
 		content := picker.Prepare(rows, now().In(zone))
 		return func() tea.Cmd {

@@ -47,7 +47,7 @@ func testHome(t *testing.T) (*home.Home, []home.Session) {
 			t.Fatal(err)
 		}
 		if s.Err == nil {
-			sessions = append(sessions, s)
+			sessions = append(sessions, *s)
 		}
 	}
 	slices.SortFunc(sessions, func(a, b home.Session) int { return home.NewestFirst(&a, &b) })

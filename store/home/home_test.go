@@ -124,7 +124,7 @@ func houseOf(shelves ...*shelf) *home.Home {
 }
 
 // listOf returns what a home lists, sorted, a line each, and the errors.
-func listOf(sessions iter.Seq2[home.Session, error]) (lines []string, errs []error) {
+func listOf(sessions iter.Seq2[*home.Session, error]) (lines []string, errs []error) {
 	for s, err := range sessions {
 		switch {
 		case err != nil:
@@ -140,14 +140,14 @@ func listOf(sessions iter.Seq2[home.Session, error]) (lines []string, errs []err
 }
 
 // inParts flattens parts.
-func inParts(parts iter.Seq2[[]home.Session, error]) iter.Seq2[home.Session, error] {
-	return func(yield func(home.Session, error) bool) {
+func inParts(parts iter.Seq2[[]home.Session, error]) iter.Seq2[*home.Session, error] {
+	return func(yield func(*home.Session, error) bool) {
 		for part, err := range parts {
-			if err != nil && !yield(home.Session{}, err) {
+			if err != nil && !yield(new(home.Session), err) {
 				return
 			}
 			for _, s := range part {
-				if !yield(s, nil) {
+				if !yield(&s, nil) {
 					return
 				}
 			}
@@ -181,7 +181,7 @@ func TestHome_listsWhatItsStoresList(t *testing.T) {
 		}
 		slices.Sort(want)
 		h := houseOf(shelves...)
-		for name, list := range map[string]iter.Seq2[home.Session, error]{
+		for name, list := range map[string]iter.Seq2[*home.Session, error]{
 			"sessions": h.Sessions(t.Context()), "newest": h.ListNewest(t.Context()), "batches": inParts(h.Batches(t.Context())), "again": inParts(h.Relist(t.Context())),
 		} {
 			if got, errs := listOf(list); !slices.Equal(got, want) || errs != nil {

@@ -40,16 +40,17 @@ func NewestFirst(a, b *Session) int {
 // does not answer, others are read.
 const atOnce = 4
 
-// Sessions looks for stores and yields the sessions of all, as they are read. An error is that of [Home.FindStores].
-func (h *Home) Sessions(ctx context.Context) iter.Seq2[Session, error] {
+// Sessions looks for stores and yields the sessions of all, as they are read. The home keeps them: they must not be
+// changed. An error is that of [Home.FindStores], and comes with an empty session.
+func (h *Home) Sessions(ctx context.Context) iter.Seq2[*Session, error] {
 	return h.eachStore(ctx, (*Store).readSessions)
 }
 
 // ListNewest looks for stores and yields the sessions of all, the newest change first, as far as each store lists its own so:
 // the sub-agents of a session follow it. It reads no more of a store's list than the next session. A store that
 // cannot be read comes first, the rest of one in its place. An error is that of [Home.FindStores].
-func (h *Home) ListNewest(ctx context.Context) iter.Seq2[Session, error] {
-	return func(yield func(Session, error) bool) {
+func (h *Home) ListNewest(ctx context.Context) iter.Seq2[*Session, error] {
+	return func(yield func(*Session, error) bool) {
 		ctx, end := context.WithCancel(ctx)
 		defer end()
 		var mu sync.Mutex
@@ -59,8 +60,8 @@ func (h *Home) ListNewest(ctx context.Context) iter.Seq2[Session, error] {
 				l.stop()
 			}
 		}()
-		begin := func(s *Store, _ context.Context) iter.Seq[Session] {
-			return func(func(Session) bool) {
+		begin := func(s *Store, _ context.Context) iter.Seq[*Session] {
+			return func(func(*Session) bool) {
 				next, stop := iter.Pull(s.readInOrder(ctx, newestFirst))
 				l := &aheadList{next: next, stop: stop}
 				if l.readNext() {
@@ -71,12 +72,12 @@ func (h *Home) ListNewest(ctx context.Context) iter.Seq2[Session, error] {
 			}
 		}
 		for _, err := range h.eachStore(ctx, begin) {
-			if !yield(Session{}, err) {
+			if !yield(new(Session), err) {
 				return
 			}
 		}
 		for len(lists) > 0 && ctx.Err() == nil {
-			l := slices.MinFunc(lists, func(a, b *aheadList) int { return NewestFirst(&a.by, &b.by) })
+			l := slices.MinFunc(lists, func(a, b *aheadList) int { return NewestFirst(a.by, b.by) })
 			if !yield(l.first, nil) {
 				return
 			}
@@ -95,21 +96,21 @@ func newestFirst(ctx context.Context, s store.Store) iter.Seq2[model.SessionInfo
 // aheadList is the list of a store, whose next session is first. by is the session that a sub-agent in first follows, else
 // first itself.
 type aheadList struct {
-	first, by Session
-	next      func() (Session, bool)
+	first, by *Session
+	next      func() (*Session, bool)
 	stop      func()
 }
 
 // readNext reads the next session, and reports whether there is one.
 func (l *aheadList) readNext() (ok bool) {
-	if l.first, ok = l.next(); ok && (l.first.Parent == "" || l.by.Store == nil) {
+	if l.first, ok = l.next(); ok && (l.first.Parent == "" || l.by == nil) {
 		l.by = l.first
 	}
 	return ok
 }
 
 // lister yields the sessions of a store.
-type lister = func(s *Store, ctx context.Context) iter.Seq[Session]
+type lister = func(s *Store, ctx context.Context) iter.Seq[*Session]
 
 // Panic is a panic while a store was read, which goes on where the sessions are taken.
 type Panic struct {
@@ -120,7 +121,7 @@ type Panic struct {
 
 // result holds one element of a list: a session, an error, or a Panic.
 type result struct {
-	Session
+	session  *Session
 	err      error
 	panicked any
 }
@@ -155,7 +156,7 @@ func (h *Home) readStores(ctx context.Context, list lister) <-chan result {
 					}
 					guard(func() {
 						for session := range list(s, ctx) {
-							results <- result{Session: session}
+							results <- result{session: session}
 						}
 						h.noteRenewal()
 					})
@@ -167,8 +168,8 @@ func (h *Home) readStores(ctx context.Context, list lister) <-chan result {
 }
 
 // eachStore yields what list yields of each store, several at once.
-func (h *Home) eachStore(ctx context.Context, list lister) iter.Seq2[Session, error] {
-	return func(yield func(Session, error) bool) {
+func (h *Home) eachStore(ctx context.Context, list lister) iter.Seq2[*Session, error] {
+	return func(yield func(*Session, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		results := h.readStores(ctx, list)
 		defer func() {
@@ -180,7 +181,7 @@ func (h *Home) eachStore(ctx context.Context, list lister) iter.Seq2[Session, er
 			if r.panicked != nil {
 				panic(r.panicked)
 			}
-			if !yield(r.Session, r.err) {
+			if !yield(cmp.Or(r.session, new(Session)), r.err) {
 				return
 			}
 		}
@@ -189,13 +190,13 @@ func (h *Home) eachStore(ctx context.Context, list lister) iter.Seq2[Session, er
 
 // readSessions yields the sessions of a store as they are read, and at last why there are no more, if
 // that is an error. It ends with ctx.
-func (s *Store) readSessions(ctx context.Context) iter.Seq[Session] {
+func (s *Store) readSessions(ctx context.Context) iter.Seq[*Session] {
 	return s.readInOrder(ctx, store.AnyOrder)
 }
 
 // readInOrder does what readSessions does, in the order of a list.
-func (s *Store) readInOrder(ctx context.Context, list func(context.Context, store.Store) iter.Seq2[model.SessionInfo, error]) iter.Seq[Session] {
-	return func(yield func(Session) bool) {
+func (s *Store) readInOrder(ctx context.Context, list func(context.Context, store.Store) iter.Seq2[model.SessionInfo, error]) iter.Seq[*Session] {
+	return func(yield func(*Session) bool) {
 		s.mu.Lock()
 		s.changed = false
 		s.mu.Unlock()
@@ -205,9 +206,9 @@ func (s *Store) readInOrder(ctx context.Context, list func(context.Context, stor
 				s.markChanged() // what was read before is not told again
 			}
 		}()
-		var read []*Session // to which append copies no session
-		add := func(session Session) bool {
-			read = append(read, &session)
+		var read []*Session
+		add := func(session *Session) bool {
+			read = append(read, session)
 			return yield(session)
 		}
 		opened, err := s.Open(ctx)
@@ -216,12 +217,12 @@ func (s *Store) readInOrder(ctx context.Context, list func(context.Context, stor
 				if err = wrong; err != nil {
 					break
 				}
-				if ctx.Err() != nil || !add(Session{SessionInfo: info, Store: s}) {
+				if ctx.Err() != nil || !add(&Session{SessionInfo: info, Store: s}) {
 					return
 				}
 			}
 		}
-		if ctx.Err() != nil || err != nil && !add(Session{Store: s, Err: err}) {
+		if ctx.Err() != nil || err != nil && !add(&Session{Store: s, Err: err}) {
 			return
 		}
 		whole = true
@@ -232,38 +233,31 @@ func (s *Store) readInOrder(ctx context.Context, list func(context.Context, stor
 }
 
 // recallSessions yields the sessions of a store as they were read last, or reads them where they may have changed.
-func (s *Store) recallSessions(ctx context.Context) iter.Seq[Session] {
+func (s *Store) recallSessions(ctx context.Context) iter.Seq[*Session] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.whole || s.changed {
 		return s.readSessions(ctx)
 	}
-	listed := s.listed
-	return func(yield func(Session) bool) {
-		for _, session := range listed {
-			if !yield(*session) {
-				return
-			}
-		}
-	}
+	return slices.Values(s.listed)
 }
 
 // LatestSession returns the session that changed last. It reads no more than the first session of each store that
 // lists its newest first. An empty home is model.ErrNoSession; if no store can be read, the error is that of one.
 func (h *Home) LatestSession(ctx context.Context) (latest Session, err error) {
-	newest := func(s *Store, ctx context.Context) iter.Seq[Session] {
-		return func(yield func(Session) bool) {
+	newest := func(s *Store, ctx context.Context) iter.Seq[*Session] {
+		return func(yield func(*Session) bool) {
 			opened, err := s.Open(ctx)
 			if err != nil {
-				yield(Session{Store: s, Err: err})
+				yield(&Session{Store: s, Err: err})
 				return
 			}
 			if only := store.Only(ctx, opened); only != "" && h.OnlyStore() != nil { // without a time to compare
-				yield(Session{SessionInfo: model.SessionInfo{ID: only, Kind: opened.Kind()}, Store: s})
+				yield(&Session{SessionInfo: model.SessionInfo{ID: only, Kind: opened.Kind()}, Store: s})
 				return
 			}
 			for info, err := range opened.Sessions(ctx) {
-				yield(Session{SessionInfo: info, Store: s, Err: err})
+				yield(&Session{SessionInfo: info, Store: s, Err: err})
 				return
 			}
 		}
@@ -275,8 +269,8 @@ func (h *Home) LatestSession(ctx context.Context) (latest Session, err error) {
 			err = cmp.Or(err, wrong)
 		case session.Err != nil:
 			unread = cmp.Or(unread, session.Err)
-		case latest.Store == nil || NewestFirst(&session, &latest) < 0:
-			latest = session
+		case latest.Store == nil || NewestFirst(session, &latest) < 0:
+			latest = *session
 		}
 	}
 	if latest.Store == nil && err == nil {
@@ -315,9 +309,9 @@ func (h *Home) FindSession(ctx context.Context, name string) ([]Session, error) 
 		switch {
 		case err != nil || session.Err != nil || !strings.HasPrefix(session.ID, name):
 		case session.ID == name:
-			listed = append(listed, session)
+			listed = append(listed, *session)
 		default:
-			begin = append(begin, session)
+			begin = append(begin, *session)
 		}
 	}
 	switch {

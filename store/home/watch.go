@@ -60,7 +60,7 @@ func collectPart(results <-chan result, due <-chan time.Time) (part []Session, m
 			if !open || r.err != nil {
 				return part, open, r.err
 			}
-			if part = append(part, r.Session); due == nil {
+			if part = append(part, *r.session); due == nil {
 				return part, true, nil
 			}
 		case <-due:

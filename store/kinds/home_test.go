@@ -57,11 +57,11 @@ func TestHome_remoteStores(t *testing.T) {
 		}
 		listed[session.Store.At]++
 		sources = append(sources, query.Source{Store: session.Store.Opened(), SessionInfo: session.SessionInfo})
-		account, err := accounts.Account(t.Context(), session)
+		account, err := accounts.Account(t.Context(), *session)
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, ledger.Entry{Session: session, Account: account})
+		entries = append(entries, ledger.Entry{Session: *session, Account: account})
 	}
 	if listed["s3://b/agents/sessions"] == 0 || listed[process.URL] != 2 || len(listed) != 2 {
 		t.Errorf("%v are listed", listed)

@@ -143,13 +143,13 @@ func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 	if err != nil {
 		return nil, err
 	}
-	spots := slices.Clone(n.spots)
+	var gone []chat.Spot
 	if n.index.dir == f.dir { // one that is elsewhere is no part of the storage
-		spots = append(spots, n.withoutFiles(n.index.file, n.index.rows)...)
+		gone = n.withoutFiles(n.index.file, n.index.rows)
 	}
 	rows := maps.Clone(f.listedSessions(in))
 	maps.DeleteFunc(rows, func(id string, _ row) bool { _, known := n.index.rows[id]; return known })
-	return append(spots, n.withoutFiles(sessionIndex, rows)...), nil
+	return slices.Concat(n.spots, gone, n.withoutFiles(sessionIndex, rows)), nil
 }
 
 // currentNames returns the rollouts as they are: those that were listed, where no folder changed in
