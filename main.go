@@ -61,7 +61,7 @@ func main() {
 // made. The limit leaves room above what is live, or each small allocation would collect. Where there
 // is much to scan a collection costs more than it frees, and there is no limit.
 func collectOften(heap []metrics.Sample) {
-	const limit, mostScanned = 128 << 20, 32 << 20
+	const limit, mostScanned = 96 << 20, 48 << 20
 	metrics.Read(heap)
 	scanned, live := heap[0].Value.Uint64(), heap[1].Value.Uint64()
 	most := max(limit, int64(live+live/2))
