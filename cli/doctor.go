@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -301,7 +300,7 @@ func runCheckups(ctx context.Context, s store.Store, session string) ([]checkup,
 		list = append(list, checkup{of: info.ID})
 	}
 	var next atomic.Int64
-	var running sync.WaitGroup
+	var running store.Group
 	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
 			for i := int(next.Add(1)); i < len(list) && ctx.Err() == nil; i = int(next.Add(1)) {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // Hit is a text in which a pattern was found: a string, a key, or a number as it is written.
@@ -263,7 +264,7 @@ func amongAll(ctx context.Context, text pages, list []token, p *Pattern) ([]matc
 	const share = 4096
 	parts := make([][]match, (len(list)+share-1)/share)
 	var next atomic.Int64
-	var all sync.WaitGroup
+	var all store.Group
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(parts) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {

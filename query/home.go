@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // HomeSearch is a search of many sessions.
@@ -142,6 +143,9 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 					}
 				}
 			}
+			if of.panicked != nil {
+				panic(*of.panicked)
+			}
 			if ctx.Err() != nil {
 				yield(SessionHit{}, ctx.Err())
 				return
@@ -183,6 +187,8 @@ type searched struct {
 	done bool
 	told map[uint64]bool
 	err  error
+	// panicked is the panic of the search, nil without one.
+	panicked *store.Panic
 }
 
 // atOnce bounds the sessions that are searched ahead of the reader.
@@ -195,6 +201,14 @@ func (s *HomeSearch) searchAhead(ctx context.Context, sessions iter.Seq2[Source,
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	go func() {
 		defer close(order)
+		defer store.CatchPanic(func(p store.Panic) {
+			of := &searched{parts: make(chan []SessionHit), panicked: &p}
+			close(of.parts)
+			select {
+			case <-ctx.Done():
+			case order <- of:
+			}
+		})
 		for source, err := range sessions {
 			of := &searched{Source: source, parts: make(chan []SessionHit, 1), err: err}
 			select {
@@ -210,6 +224,7 @@ func (s *HomeSearch) searchAhead(ctx context.Context, sessions iter.Seq2[Source,
 			go func() {
 				defer func() { <-free }()
 				defer close(of.parts)
+				defer store.CatchPanic(func(p store.Panic) { of.panicked = &p })
 				s.scanAhead(ctx, of)
 			}()
 		}

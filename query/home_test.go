@@ -3,7 +3,9 @@ package query_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"hindcast/model"
@@ -161,5 +163,53 @@ func TestSearchHome_endsItsList(t *testing.T) {
 	}
 	if !ended {
 		t.Error("the list goes on behind the search")
+	}
+}
+
+// bursting is a store whose scans panic.
+type bursting struct{ store.Store }
+
+func (s bursting) Features() store.Features {
+	f := s.Store.Features()
+	scanner := *f.Scanner
+	scanner.Scan = func(context.Context, string, store.Scan) (bool, error) { panic("of a scan") }
+	f.Scanner = &scanner
+	return f
+}
+
+// A panic of a session that is searched ahead, or of the list of sessions, comes to the reader.
+func TestSearchHome_panics(t *testing.T) {
+	sources := twoStores(t)
+	pattern := query.Literal("question", query.MatchCase)
+	burst := slices.Clone(sources)
+	for i := range burst {
+		burst[i].Store = bursting{burst[i].Store}
+	}
+	for want, list := range map[string]iter.Seq2[query.Source, error]{
+		"of a scan": func(yield func(query.Source, error) bool) {
+			for _, s := range burst {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		},
+		"of a list": func(yield func(query.Source, error) bool) {
+			yield(sources[0], nil)
+			panic("of a list")
+		},
+	} {
+		func() {
+			defer store.CatchPanic(func(p store.Panic) {
+				if p.Value != want || !strings.Contains(p.Stack, "home_test.go") {
+					t.Errorf("%v at\n%s", p.Value, p.Stack)
+				}
+			})
+			for _, err := range query.SearchHome(t.Context(), list, query.HomeSearch{Search: query.Search{Pattern: pattern}}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Errorf("the search goes on: %s", want)
+		}()
 	}
 }

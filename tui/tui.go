@@ -312,7 +312,7 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("tui: panic: %v\n%s", e.Value, e.Stack) }
 
 func newPanicError(value any) *PanicError {
-	if inside, is := value.(home.Panic); is {
+	if inside, is := value.(store.Panic); is {
 		return &PanicError{inside.Value, inside.Stack}
 	}
 	return &PanicError{value, string(debug.Stack())}

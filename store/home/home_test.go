@@ -309,7 +309,7 @@ func TestHome_panics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if p, is := recover().(home.Panic); !is || p.Value != "boom" || !strings.Contains(p.Stack, "home_test.go") {
+				if p, is := recover().(store.Panic); !is || p.Value != "boom" || !strings.Contains(p.Stack, "home_test.go") {
 					t.Errorf("%s: %+v", name, p)
 				}
 			}()

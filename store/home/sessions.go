@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -112,18 +111,11 @@ func (l *aheadList) readNext() (ok bool) {
 // lister yields the sessions of a store.
 type lister = func(s *Store, ctx context.Context) iter.Seq[*Session]
 
-// Panic is a panic while a store was read, which goes on where the sessions are taken.
-type Panic struct {
-	Value any
-	// Stack is where it happened.
-	Stack string
-}
-
-// result holds one element of a list: a session, an error, or a Panic.
+// result holds one element of a list: a session, an error, or a panic.
 type result struct {
 	session  *Session
 	err      error
-	panicked any
+	panicked *store.Panic
 }
 
 // readStores sends what list yields of each store, several at once, and what keeps stores from being found. The receiver
@@ -131,11 +123,7 @@ type result struct {
 func (h *Home) readStores(ctx context.Context, list lister) <-chan result {
 	results := make(chan result, 256)
 	guard := func(work func()) {
-		defer func() {
-			if value := recover(); value != nil {
-				results <- result{panicked: Panic{value, string(debug.Stack())}}
-			}
-		}()
+		defer store.CatchPanic(func(p store.Panic) { results <- result{panicked: &p} })
 		work()
 	}
 	go func() {
@@ -179,7 +167,7 @@ func (h *Home) eachStore(ctx context.Context, list lister) iter.Seq2[*Session, e
 		}()
 		for r := range results {
 			if r.panicked != nil {
-				panic(r.panicked)
+				panic(*r.panicked)
 			}
 			if !yield(cmp.Or(r.session, new(Session)), r.err) {
 				return

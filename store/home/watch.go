@@ -55,7 +55,7 @@ func collectPart(results <-chan result, due <-chan time.Time) (part []Session, m
 		select {
 		case r, open := <-results:
 			if r.panicked != nil {
-				panic(r.panicked)
+				panic(*r.panicked)
 			}
 			if !open || r.err != nil {
 				return part, open, r.err

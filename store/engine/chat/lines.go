@@ -254,7 +254,7 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 	*lent = slices.Grow((*lent)[:0], room)
 	buf := (*lent)[:0:room]
 	from, ended := f.whole, false // of buf in the file
-	var decoding sync.WaitGroup
+	var decoding store.Group
 	var spare []byte // is decoded
 	defer func() {
 		decoding.Wait()
@@ -386,7 +386,7 @@ func (l *Lines[R]) decodeLines(f *File[R], text []byte, at int64) {
 			}
 		}
 	}
-	var others sync.WaitGroup
+	var others store.Group
 	for range workers - 1 {
 		others.Go(work)
 	}

@@ -608,7 +608,7 @@ func holdFolders(in engine.In, spots []Spot) (release func()) {
 // ended.
 func Parallel(ctx context.Context, n int, do func(i int)) error {
 	var next atomic.Int64
-	var all sync.WaitGroup
+	var all store.Group
 	for range min(n, 2*runtime.GOMAXPROCS(0)) {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {

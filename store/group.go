@@ -1,0 +1,48 @@
+package store
+
+import (
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Panic is a panic of a goroutine, which goes on in the goroutine that waits for it: there the screen gives the terminal
+// back.
+type Panic struct {
+	Value any
+	// Stack is where it happened.
+	Stack string
+}
+
+// Group is a group of goroutines that are waited for. The zero Group is empty. It must not be copied.
+type Group struct {
+	running sync.WaitGroup
+	first   atomic.Pointer[Panic]
+}
+
+// Go calls work in a new goroutine.
+func (g *Group) Go(work func()) {
+	g.running.Go(func() {
+		defer CatchPanic(func(p Panic) { g.first.CompareAndSwap(nil, &p) })
+		work()
+	})
+}
+
+// Wait waits for the goroutines. It panics with a [Panic] where one of them did.
+func (g *Group) Wait() {
+	g.running.Wait()
+	if p := g.first.Load(); p != nil {
+		panic(*p)
+	}
+}
+
+// CatchPanic ends a panic and passes it on. It must be deferred itself. A panic that went on from another goroutine keeps its stack.
+func CatchPanic(take func(Panic)) {
+	switch value := recover().(type) {
+	case nil:
+	case Panic:
+		take(value)
+	default:
+		take(Panic{value, string(debug.Stack())})
+	}
+}
