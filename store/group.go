@@ -36,13 +36,17 @@ func (g *Group) Wait() {
 	}
 }
 
-// CatchPanic ends a panic and passes it on. It must be deferred itself. A panic that went on from another goroutine keeps its stack.
+// CatchPanic ends a panic and passes it on. It must be deferred itself.
 func CatchPanic(take func(Panic)) {
-	switch value := recover().(type) {
-	case nil:
-	case Panic:
-		take(value)
-	default:
-		take(Panic{value, string(debug.Stack())})
+	if value := recover(); value != nil {
+		take(NewPanic(value))
 	}
+}
+
+// NewPanic returns the panic whose value was just recovered. One that went on from another goroutine keeps its stack.
+func NewPanic(value any) Panic {
+	if p, is := value.(Panic); is {
+		return p
+	}
+	return Panic{value, string(debug.Stack())}
 }

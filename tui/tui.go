@@ -25,7 +25,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -312,8 +311,6 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("tui: panic: %v\n%s", e.Value, e.Stack) }
 
 func newPanicError(value any) *PanicError {
-	if inside, is := value.(store.Panic); is {
-		return &PanicError{inside.Value, inside.Stack}
-	}
-	return &PanicError{value, string(debug.Stack())}
+	p := store.NewPanic(value)
+	return &PanicError{p.Value, p.Stack}
 }
