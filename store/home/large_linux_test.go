@@ -208,8 +208,8 @@ func TestHome_readsWhatItsListNeeds(t *testing.T) {
 }
 
 // What the list of a home takes is told as a multiple of ls -lAR. With HINDCAST_LARGE_HOME, an empty folder, the home is
-// that of the figures: in it "hindcast sessions --json" takes 6.6 s of processor time and 143 MB with an empty cache, and
-// 0.55 s and 97 MB with a warm one, on two cores that other work keeps busy.
+// that of the figures: in it "hindcast sessions --json" takes 5.9 s of processor time and 145 MB with an empty cache, and
+// 0.52 s and 103 MB with a warm one, on two cores that other work keeps busy.
 func TestHome_takesSoManyTimesLs(t *testing.T) {
 	h := largeHome{t.TempDir(), 12, 12, 8, 60}
 	if dir := os.Getenv("HINDCAST_LARGE_HOME"); dir != "" {
