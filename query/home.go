@@ -62,6 +62,9 @@ type SessionHit struct {
 	place int64
 	nth   int
 	read  *located
+	// sum is the hash of Text, and needle a part of it, where Visit is not known.
+	sum    uint64
+	needle string
 }
 
 // located reads the timeline of a session when it is first asked for.
@@ -72,7 +75,7 @@ type located struct {
 }
 
 // Locate returns the timeline of the session, and fills in Ref, Message, Visit and Active where they are not known. It may
-// read the session, once for all that was found in it.
+// read the session, once for all that was found in it. It needs no Text.
 func (h *SessionHit) Locate(ctx context.Context) (*model.Timeline, error) {
 	h.read.mu.Lock()
 	defer h.read.mu.Unlock()
@@ -101,17 +104,20 @@ func (h *SessionHit) Locate(ctx context.Context) (*model.Timeline, error) {
 		h.Active = h.Visit
 		return t, nil
 	}
-	for exact, err := range Open(h.Store, t).Grep(ctx, Search{Pattern: Literal(h.Text, MatchCase)}) {
+	for exact, err := range Open(h.Store, t).Grep(ctx, Search{Pattern: Literal(h.needle, MatchCase)}) {
 		if err != nil {
 			return nil, err
 		}
-		if exact.Text == h.Text {
+		if maphash.String(seed, exact.Text) == h.sum {
 			h.Active = exact.Active
 			break
 		}
 	}
 	return t, nil
 }
+
+// IsLeft reports whether no snapshot on the path has the text, as far as Visit is known.
+func (h *SessionHit) IsLeft() bool { return h.Visit != model.NoNode && h.Active == model.NoNode }
 
 // FindRef returns Ref. It fills in Ref and Message where they are not known, and may read the session for them.
 func (h *SessionHit) FindRef(ctx context.Context) (model.Ref, error) {

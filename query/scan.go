@@ -5,6 +5,7 @@ import (
 	"context"
 	"hash/maphash"
 	"strings"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -98,6 +99,9 @@ func nextString(text []byte, at int) (from, to int) {
 	return -1, len(text)
 }
 
+// longestNeedle bounds the bytes of a text by which [SessionHit.Locate] looks for it.
+const longestNeedle = 200
+
 // takeString takes the string of a message at from, if the pattern matches. It returns false to end the scan.
 func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 	text := m.JSON[from+1 : to-1]
@@ -134,7 +138,12 @@ func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 		return true
 	}
 	f.told[sum] = true
-	hit.Text = string(text)
+	hit.Text, hit.sum = string(text), sum
+	end := min(hit.To, hit.From+longestNeedle)
+	for end > hit.From && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	hit.needle = string(text[hit.From:end])
 	f.part, f.size = append(f.part, hit), f.size+len(text)
 	f.ended = f.OnlyFirst
 	return f.sendPart() && !f.ended

@@ -151,7 +151,11 @@ func (l *locator) Features() store.Features {
 	scanner := *f.Scanner
 	find := scanner.Find
 	scanner.Find = func(ctx context.Context, session string, place int64, nth int) (model.Ref, int, error) {
-		l.asked <- struct{}{}
+		select {
+		case l.asked <- struct{}{}:
+		case <-ctx.Done():
+			return model.Ref{}, -1, ctx.Err()
+		}
 		select {
 		case <-l.leave:
 			return find(ctx, session, place, nth)
@@ -176,9 +180,9 @@ func TestSearch_locatesHits(t *testing.T) {
 	l := &locator{s, make(chan struct{}), make(chan struct{})}
 	p := start(t, options(l), 100, 30)
 	p.Press(keymap.Picker, keymap.Search)
-	p.Type("reply to: role:assistant")
-	shows(t, p, "hits in", "◆ assistant")
-	p.Press(keymap.Input, keymap.MoveDown, keymap.MoveDown)
+	p.Type("reply to: forked role:assistant")
+	shows(t, p, "1 hit in", "◆ assistant")
+	p.Press(keymap.Input, keymap.MoveDown)
 	selects(t, p, "◆ assistant")
 	found := linesAbove(p.Screen(), 29)
 	p.Send(screentest.Key(t, "enter"))
@@ -195,7 +199,40 @@ func TestSearch_locatesHits(t *testing.T) {
 	p.Send(screentest.Key(t, "enter"))
 	<-l.asked
 	p.Idle()
-	shows(t, p, "[Messages]", `"reply to:": match 2 of 2`)
+	shows(t, p, "[Messages]", `"reply to: forked": match 1 of 1`)
+}
+
+// Hits of a transcript that was not read get the sign of those off the path once they are in view: the hits show before,
+// and the keys work meanwhile.
+func TestSearch_settlesHits(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	s, err := pi.Kind(nil).Open(t.Context(), filepath.Join("..", "testdata", "coding", "pi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l := &locator{s, make(chan struct{}), make(chan struct{})}
+	p := start(t, options(l), 100, 30)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("done: ls"), Paste: true})
+	select {
+	case <-l.asked:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("no hit is located:\n%s", p.Screen())
+	}
+	p.WaitFor("the hits", func(screen string) bool { return strings.Contains(screen, "3 hits in 3 sessions") })
+	if strings.Contains(p.Screen(), "◌") {
+		t.Errorf("a hit has the sign before it is located:\n%s", p.Screen())
+	}
+	p.Send(screentest.Key(t, "f1"))
+	p.WaitFor("the help", func(screen string) bool { return strings.Contains(screen, "regular expression") })
+	p.Send(screentest.Key(t, "esc"))
+	close(l.leave)
+	p.Idle()
+	if strings.Count(p.Screen(), "◌ ◆ assistant") != 1 {
+		t.Errorf("not one of the hits has the sign:\n%s", p.Screen())
+	}
 }
 
 // Without colours the words of the field and the match still stand out by their place, and all signs are ASCII.

@@ -96,6 +96,7 @@ func (m *Model) openSearch() tea.Cmd {
 func (m *Model) searchTyped() tea.Cmd {
 	s := m.search
 	m.stop(searching)
+	m.stop(settling)
 	s.typed, s.searched = strings.TrimSpace(s.Text()), nil
 	s.words, s.wrong = query.ParseWords(s.typed, m.toolNames(), true, m.o.Now().In(m.o.Zone))
 	here, said := "", s.words.Text != "" || s.narrowsTexts()
@@ -368,8 +369,9 @@ func (m *Model) aimAt(hit *results.Hit) tea.Cmd {
 func (m *Model) locateHit(hit *results.Hit) tea.Cmd {
 	located := *hit
 	return m.start(locating, "locating the hit", func(ctx context.Context, _ *progress) fact {
-		var err error
-		located.Ref, located.Message, err = located.Locate(ctx)
+		of := *located.Unread
+		ref, err := of.FindRef(ctx)
+		located.Ref, located.Message = ref, of.Message
 		return func() tea.Cmd {
 			if err != nil {
 				m.fail(err)

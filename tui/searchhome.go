@@ -201,7 +201,7 @@ func sourceOf(row *picker.Row) query.Source {
 // has.
 func excerptOf(hit *query.SessionHit, left bool) *results.Hit {
 	h := &results.Hit{
-		Ref: hit.Ref, Left: left || hit.Visit != model.NoNode && hit.Active == model.NoNode,
+		Ref: hit.Ref, Left: left || hit.IsLeft(),
 		Message: hit.Message, Role: hit.Role, Tool: hit.Tool, Path: hit.Path,
 	}
 	h.Before, h.Match, h.After = results.CutExcerpt(hit.Text, hit.From, hit.To)
@@ -209,12 +209,43 @@ func excerptOf(hit *query.SessionHit, left bool) *results.Hit {
 	if h.Ref == (model.Ref{}) {
 		of := *hit
 		of.Text = "" // it may be long
-		h.Locate = func(ctx context.Context) (model.Ref, int, error) {
-			ref, err := of.FindRef(ctx)
-			return ref, of.Message, err
-		}
+		h.Unread = &of
 	}
 	return h
+}
+
+// mostSettled is how many hits one command settles.
+const mostSettled = 8
+
+// settleHits locates hits in view, a few at a time, and signs those off the path. It ignores errors: opening a hit reports
+// them.
+func (m *Model) settleHits() tea.Cmd {
+	if !m.isSearching() {
+		m.stop(settling)
+		return nil
+	}
+	if m.tasks[settling].running {
+		return nil
+	}
+	hits := m.search.results.UnsettledHits(mostSettled)
+	if len(hits) == 0 {
+		return nil
+	}
+	return m.start(settling, "", func(ctx context.Context, _ *progress) fact {
+		settled := map[*query.SessionHit]query.SessionHit{}
+		for _, hit := range hits {
+			of := *hit
+			if _, err := of.Locate(ctx); err != nil {
+				of = *hit
+			}
+			settled[hit] = of
+		}
+		return func() tea.Cmd {
+			m.search.results.SettleHits(settled)
+			m.dirty = true
+			return nil
+		}
+	})
 }
 
 // mostFind bounds the bytes of a text that a tab is searched for.

@@ -19,6 +19,7 @@ const (
 	finding                    // a search
 	searching                  // what was said in sessions
 	locating                   // the snapshot of a hit
+	settling                   // whether hits in view are off the path
 	asking                     // a question about time
 	blaming                    // which snapshot set each value
 	comparing                  // two lines

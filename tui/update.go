@@ -24,7 +24,7 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	if turn := m.resumeTurn(); turn != nil {
 		cmd = tea.Batch(cmd, turn)
 	}
-	for _, more := range []tea.Cmd{m.lookUp(), m.askBlame(), m.sumRows(), m.followRow(), m.drawPictures()} {
+	for _, more := range []tea.Cmd{m.lookUp(), m.askBlame(), m.sumRows(), m.followRow(), m.drawPictures(), m.settleHits()} {
 		if more != nil {
 			cmd = tea.Batch(cmd, more)
 		}

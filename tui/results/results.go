@@ -5,13 +5,13 @@
 package results
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/store/home"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
@@ -43,14 +43,16 @@ type Hit struct {
 	// Ref is the snapshot that has the text first; Left says that no snapshot on the path has it.
 	Ref  model.Ref
 	Left bool
-	// Locate returns Ref and Message where Ref is zero. It may read the session.
-	Locate func(context.Context) (ref model.Ref, message int, err error)
+	// Unread is the hit of a session that was not read, where Ref is zero and Left not known; else nil. It is not written.
+	Unread *query.SessionHit
 	// Message is the message that the text is in, or -1, and Path its place in the state.
 	Message              int
 	Role, Tool, Path     string
 	Before, Match, After string
 	// Find is the text for which a tab is searched.
 	Find string
+	// settled says that Unread was located, as far as it can be.
+	settled bool
 }
 
 // Progress is how far a search is.
@@ -162,6 +164,36 @@ func (p *Pane) AddHit(s *Session, h *Hit) {
 		g.more++
 	}
 	p.hits++
+}
+
+// UnsettledHits returns at most n unread hits in view, in sessions that have snapshots off the path. SettleHits takes their
+// answers.
+func (p *Pane) UnsettledHits(n int) (hits []*query.SessionHit) {
+	for _, l := range p.lines[p.window.Top:min(p.window.Top+p.window.Height, len(p.lines))] {
+		if l.kind != found || p.groups[l.at].Orphaned <= 0 || len(hits) == n {
+			continue
+		}
+		if h := &p.groups[l.at].hits[l.hit]; h.Unread != nil && !h.settled {
+			hits = append(hits, h.Unread)
+		}
+	}
+	return hits
+}
+
+// SettleHits takes located hits of UnsettledHits, by the pointers that it returned. A hit whose Ref is zero stays unread.
+func (p *Pane) SettleHits(located map[*query.SessionHit]query.SessionHit) {
+	for i := range p.groups {
+		for k := range p.groups[i].hits {
+			h := &p.groups[i].hits[k]
+			of, ok := located[h.Unread]
+			if !ok {
+				continue
+			}
+			if h.settled = true; of.Ref != (model.Ref{}) {
+				h.Ref, h.Message, h.Left, h.Unread = of.Ref, of.Message, of.IsLeft(), nil
+			}
+		}
+	}
 }
 
 // CountHits returns how many hits the pane has been given, each once.
