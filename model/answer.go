@@ -25,10 +25,9 @@ func (h *Header) answers(call *Header) bool {
 		!ran && !strings.Contains(h.Title, BeforeOutcome) {
 		return false
 	}
-	results := strings.Split(h.Title, BetweenActs)
 	for call := range strings.SplitSeq(call.Title, BetweenActs) {
 		found := false
-		for _, result := range results {
+		for result := range strings.SplitSeq(h.Title, BetweenActs) { // nothing is allocated for a row
 			found = found || strings.HasPrefix(result, call) && (result == call && ran || strings.HasPrefix(result[len(call):], BeforeOutcome))
 		}
 		if !found {

@@ -126,10 +126,11 @@ func (h *Home) Watch(ctx context.Context) (<-chan struct{}, error) {
 				tell()
 			case <-h.renewed:
 				watchStores(tell)
-				seen, before := look, near
-				if look, near, mayLead = h.foldersNear(); look == seen || slices.Equal(before, near) {
-					continue
+				ended, around, mayLead := h.foldersNear()
+				if ended == look || slices.Equal(around, near) {
+					continue // near stays those that are watched
 				}
+				look, near = ended, around
 				stopped := stop
 				beside, stop = context.WithCancel(ctx)
 				appeared = watch.Entries(beside, near, mayLead)

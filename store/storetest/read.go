@@ -508,8 +508,12 @@ func readsMentions(t *testing.T, r *reader) {
 	}
 }
 
-// longestPlain returns the longest part of a text that JSON spells in one way.
+// escape is an escape of JSON, or the begin of one where the text ends.
+var escape = regexp.MustCompile(`\\(u[0-9a-fA-F]{0,4}|.?)`)
+
+// longestPlain returns the longest part of a text, as it stands in JSON, that JSON spells in one way.
 func longestPlain(text string) (longest string) {
+	text = escape.ReplaceAllString(text, "\n")
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\\<>&'`, r) }) {
 		if len(part) > len(longest) {
 			longest = part

@@ -28,9 +28,10 @@ func Main(m *testing.M) int {
 }
 
 // Release returns the command that builds the program as it is shipped: without C, so that
-// it needs no library to start, and without what only a debugger reads.
+// it needs no library to start, without what only a debugger reads, and without HTTP/2, which
+// no server that it talks to needs.
 func Release() (env, command []string) {
-	return []string{"CGO_ENABLED=0"}, []string{"go", "build", "-trimpath", "-ldflags=-s -w"}
+	return []string{"CGO_ENABLED=0"}, []string{"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w"}
 }
 
 // built is a program that is built once for all tests of a process.
