@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -299,21 +298,12 @@ func runCheckups(ctx context.Context, s store.Store, session string) ([]checkup,
 		}
 		list = append(list, checkup{of: info.ID})
 	}
-	var next atomic.Int64
-	var running store.Group
-	for range runtime.GOMAXPROCS(0) {
-		running.Go(func() {
-			for i := int(next.Add(1)); i < len(list) && ctx.Err() == nil; i = int(next.Add(1)) {
-				list[i].checkSession(ctx, s)
-			}
-		})
-	}
-	running.Wait()
+	err = store.RunParallel(ctx, runtime.GOMAXPROCS(0), len(list)-1, func(i int) { list[1+i].checkSession(ctx, s) })
 	for i := range list[1:] { // what is wrong with the store is told once
 		c := &list[1+i]
 		c.faults = slices.DeleteFunc(c.faults, func(f model.Fault) bool { return slices.Contains(faults, f) })
 	}
-	return list, ctx.Err()
+	return list, err
 }
 
 // checkSession looks at the session.

@@ -323,11 +323,9 @@ func (a Action) WhyDisabled(c Context) string {
 func noSnapshot(c *Context) string { return unless(c.Snapshot, "no snapshot is selected") }
 func noMark(c *Context) string     { return unless(c.Mark, "no snapshot is marked") }
 func noMarked(c *Context) string   { return first(noSnapshot(c), noMark(c)) }
-func noBranch(c *Context) string {
-	return unless(c.Branches, "the session has no branches")
-}
-func noTurn(c *Context) string  { return unless(c.Turns, "the session has no turns") }
-func noError(c *Context) string { return unless(c.Errors, "no snapshot has an error") }
+func noBranch(c *Context) string   { return unless(c.Branches, "the session has no branches") }
+func noTurn(c *Context) string     { return unless(c.Turns, "the session has no turns") }
+func noError(c *Context) string    { return unless(c.Errors, "no snapshot has an error") }
 func noOther(c *Context) string {
 	return first(noSnapshot(c), unless(!c.Head, "the head is selected"))
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// randomPrompts returns random headers, some of which record a prompt.
+// randomPrompts returns random headers, and makes a prompt of every third.
 func randomPrompts(rng *rand.Rand) []Header {
 	headers := randomHeaders(rng)
 	for i := range headers {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -263,21 +262,14 @@ func (m *match) word() []byte {
 func amongAll(ctx context.Context, text pages, list []token, p *Pattern) ([]match, error) {
 	const share = 4096
 	parts := make([][]match, (len(list)+share-1)/share)
-	var next atomic.Int64
-	var all store.Group
-	for range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(parts) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				for _, t := range list[i*share : min(len(list), (i+1)*share)] {
-					if m, ok := t.match(&text, p); ok {
-						parts[i] = append(parts[i], m)
-					}
-				}
+	err := store.RunParallel(ctx, runtime.GOMAXPROCS(0), len(parts), func(i int) {
+		for _, t := range list[i*share : min(len(list), (i+1)*share)] {
+			if m, ok := t.match(&text, p); ok {
+				parts[i] = append(parts[i], m)
 			}
-		})
-	}
-	all.Wait()
-	return slices.Concat(parts...), ctx.Err()
+		}
+	})
+	return slices.Concat(parts...), err
 }
 
 // firsts returns the first visit of each text, by the hash of the text.

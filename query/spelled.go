@@ -21,14 +21,21 @@ import (
 //
 // So a place in JSON that may have a text is found without decoding it. What is found is decoded, and looked at again.
 
-// longPart is how long a part of a text is that is rarer than other letters, and mostOther how many of those are looked for.
-const longPart, mostOther = 4, 2
+const (
+	// longPart is the length of a part of a text that is rarer than other letters.
+	longPart = 4
+	// mostOther bounds the other letters whose escapes are looked for.
+	mostOther = 2
+)
+
+// hasOtherSpelling reports whether a writer may spell a character in JSON in another way than as it is.
+func hasOtherSpelling(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&'`, r) }
 
 // spellings returns some texts. JSON that has a text, however it escapes it, has one of them. Nil means no such texts.
 func spellings(text []byte) [][]byte {
 	part, must := []byte(nil), false // the longest part with one spelling; and whether a character has to be escaped
 	for rest := text; len(rest) > 0; {
-		n := bytes.IndexFunc(rest, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&'`, r) })
+		n := bytes.IndexFunc(rest, hasOtherSpelling)
 		if n < 0 {
 			n = len(rest)
 		}
@@ -58,12 +65,12 @@ func spellings(text []byte) [][]byte {
 }
 
 // otherSpellings returns the spellings of the beginning of a text with letters that are raw or escaped: one of them is
-// escaped, or all are raw.
+// escaped, or all are raw. No character of the text has to be escaped.
 func otherSpellings(text []byte) [][]byte {
 	var others []rune
 	end := len(text)
 	for at, r := range string(text) {
-		if r >= ' ' && r <= '~' && !strings.ContainsRune("<>&'", r) || slices.Contains(others, r) {
+		if !hasOtherSpelling(r) || slices.Contains(others, r) {
 			continue
 		}
 		if len(others) == mostOther {

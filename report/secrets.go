@@ -32,16 +32,9 @@ func redactAll(ctx context.Context, r *redact.Redactor, pages ...*page) error {
 
 // learnSecrets collects the secrets of a page.
 func (p *page) learnSecrets(ctx context.Context, r *redact.Redactor) error {
-	var state []byte
-	for i, text := range p.texts {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p.tellStage("look for secrets in", "message", i+1, len(p.texts))
-		state = appendState(state[:0], text)
-		if err := r.Learn(state); err != nil {
-			return fmt.Errorf("redact: a message: %w", err)
-		}
+	err := p.eachMessage(ctx, "look for secrets in", func(_ int, state []byte) error { return r.Learn(state) })
+	if err != nil {
+		return err
 	}
 	for n := range p.additions {
 		if ctx.Err() != nil {
@@ -58,25 +51,37 @@ func (p *page) learnSecrets(ctx context.Context, r *redact.Redactor) error {
 
 // hideSecrets hides the learned secrets in the messages and the titles of a page.
 func (p *page) hideSecrets(ctx context.Context, r *redact.Redactor) error {
-	var state []byte
-	for i, text := range p.texts {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p.tellStage("hide secrets in", "message", i+1, len(p.texts))
-		state = appendState(state[:0], text)
+	err := p.eachMessage(ctx, "hide secrets in", func(i int, state []byte) error {
 		hidden, err := r.State(state)
-		if err != nil {
-			return fmt.Errorf("redact: a message: %w", err)
-		}
-		if !bytes.Equal(hidden, state) {
+		if err == nil && !bytes.Equal(hidden, state) {
 			p.texts[i] = hidden[len(stateBegin) : len(hidden)-len(stateEnd)]
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	for n := range p.titles {
 		p.titles[n] = p.hideText("title", p.titles[n])
 	}
 	p.Title, p.ID = p.hideText("title", p.Title), p.hideText("session", p.ID)
+	return nil
+}
+
+// eachMessage calls do with each message in a state of its own, which is lent, and tells how far the stage is. It ends
+// with ctx, and with the first error.
+func (p *page) eachMessage(ctx context.Context, stage string, do func(i int, state []byte) error) error {
+	var state []byte
+	for i, text := range p.texts {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.tellStage(stage, "message", i+1, len(p.texts))
+		state = appendState(state[:0], text)
+		if err := do(i, state); err != nil {
+			return fmt.Errorf("redact: a message: %w", err)
+		}
+	}
 	return nil
 }
 

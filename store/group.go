@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,22 @@ func (g *Group) Wait() {
 	if p := g.first.Load(); p != nil {
 		panic(*p)
 	}
+}
+
+// RunParallel calls do for each of n, from 0, as many at once as there are workers. It panics as [Group.Wait] does. The
+// error is that of a context that has ended: then some were not called.
+func RunParallel(ctx context.Context, workers, n int, do func(i int)) error {
+	var next atomic.Int64
+	var all Group
+	for range min(n, workers) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+	return ctx.Err()
 }
 
 // CatchPanic ends a panic and passes it on. It must be deferred itself.

@@ -63,8 +63,8 @@ func (m *Model) drawPictures() tea.Cmd {
 	})
 }
 
-// sendPicture sends a picture to the terminal, unless that has it. It returns the zero picture for one that cannot be
-// drawn: its label says what it is, and a viewer may show it.
+// sendPicture sends a picture to the terminal, unless the terminal has it. For a picture that cannot be drawn it returns
+// the zero picture, which leaves the label alone.
 func (a *album) sendPicture(picture []byte, width int, send func(string)) kitty.Picture {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -202,8 +202,8 @@ func TestSearch_locatesHits(t *testing.T) {
 	shows(t, p, "[Messages]", `"reply to: forked": match 1 of 1`)
 }
 
-// Hits of a transcript that was not read get the sign of those off the path once they are in view: the hits show before,
-// and the keys work meanwhile.
+// The screen locates the hits in view of a transcript that was not read, and signs those off the path. The hits show
+// before, and the keys work meanwhile.
 func TestSearch_settlesHits(t *testing.T) {
 	skip.Sequential(t)
 	t.Parallel()

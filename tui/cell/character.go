@@ -117,6 +117,7 @@ func Fit(text string, w int) int {
 // a line of its own. Lines break at spaces, which are then in no line, and behind hyphens and the
 // characters in breaks.
 func Wrap(text string, w int, breaks string) (lines []string) {
+	breaks += " -"
 	for rest := range strings.SplitSeq(text, "\n") {
 		for {
 			end := Fit(rest, w)
@@ -130,7 +131,7 @@ func Wrap(text string, w int, breaks string) (lines []string) {
 				break
 			}
 			if rest[end] != ' ' {
-				if at := strings.LastIndexAny(rest[:end], " -"+breaks); at >= 0 && strings.Trim(rest[:at+1], " ") != "" {
+				if at := strings.LastIndexAny(rest[:end], breaks); at >= 0 && strings.Trim(rest[:at+1], " ") != "" {
 					_, n := utf8.DecodeRuneInString(rest[at:])
 					end = at + n
 				}

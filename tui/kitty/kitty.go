@@ -110,9 +110,7 @@ func thinPixels(p image.Image) image.Image {
 // AppendRow appends the cells of row y, from 0, with their colour, which names the picture.
 func (p Picture) AppendRow(dst []byte, y int) []byte {
 	dst = fmt.Appendf(dst, "\x1b[38;5;%dm%c%c%c", p.ID, placeholder, rowMarks[y], rowMarks[0])
-	for range p.Cols - 1 {
-		dst = append(dst, string(placeholder)...)
-	}
+	dst = append(dst, strings.Repeat(string(placeholder), p.Cols-1)...)
 	return append(dst, "\x1b[39m"...)
 }
 

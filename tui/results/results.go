@@ -137,8 +137,8 @@ func (p *Pane) SetTitles(titles []Session) {
 	p.layLines()
 }
 
-// SearchOn adds another search to one that has ended: of sessions that are new, and of some that were searched before. The hits
-// of those come once more, and take the place of the ones that show.
+// SearchOn adds another search to one that has ended: of new sessions, and of changed ones. The search finds all hits of a
+// changed session again, and AddHit replaces the earlier ones.
 func (p *Pane) SearchOn() { p.base, p.met = p.state, map[Name]int{} }
 
 // AddHit adds a hit of a session, behind its others. nil stands for a hit that is counted alone.

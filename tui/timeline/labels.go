@@ -122,7 +122,7 @@ func (p *Pane) SetLabels(l Labels) {
 	p.refold()
 }
 
-// showLabelled gives calls with labels rows of their own.
+// showLabelled shows the row of each call that has a label.
 func (p *Pane) showLabelled() {
 	for _, n := range p.labels.nodes {
 		if !p.t.IsStep(n) && p.folds.RowOwner(n) != n {

@@ -82,7 +82,7 @@ func (c *Content) isStop(n model.Node) bool {
 // HasStops reports whether there is more than one place that the keys for branches lead to.
 func (p *Pane) HasStops() bool { return len(p.c.stops) > 1 }
 
-// compaction is the event of a visit whose summary takes the place of what came before.
+// compaction is the event of a visit that replaces the messages before it by a summary.
 const compaction = "compaction"
 
 // measureColumns makes the columns wide enough for the headers from one node on.

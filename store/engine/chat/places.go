@@ -604,20 +604,9 @@ func holdFolders(in engine.In, spots []Spot) (release func()) {
 	}
 }
 
-// Parallel calls do for each of n, several at once. The error is that of a context that has
-// ended.
+// Parallel calls do for each of n, several at once, as [store.RunParallel] does.
 func Parallel(ctx context.Context, n int, do func(i int)) error {
-	var next atomic.Int64
-	var all store.Group
-	for range min(n, 2*runtime.GOMAXPROCS(0)) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	all.Wait()
-	return ctx.Err()
+	return store.RunParallel(ctx, 2*runtime.GOMAXPROCS(0), n, do)
 }
 
 // told is the list's memory of a file.

@@ -419,7 +419,7 @@ func (s *step) addValue(channel string, value []byte) {
 	}
 }
 
-// title tells what the step wrote: its messages, else its values.
+// title returns the title of the messages that the step wrote, or else the values.
 func (s *step) title() string {
 	return cmp.Or(s.sum.Title, conversation.List(s.values, strings.Clone))
 }

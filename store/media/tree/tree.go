@@ -332,7 +332,7 @@ type beginning struct {
 	ends bool   // with head
 }
 
-// releaseHeads gives the memory back.
+// releaseHeads returns the memory of the heads to the pool.
 func (b *beginnings) releaseHeads() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

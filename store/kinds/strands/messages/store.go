@@ -65,7 +65,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -323,16 +322,7 @@ const mostAhead = 64
 
 // several calls work for each of n, several at once.
 func several(n int, work func(i int)) {
-	var next atomic.Int64
-	var running store.Group
-	for range min(n, max(4, runtime.GOMAXPROCS(0))) {
-		running.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				work(i)
-			}
-		})
-	}
-	running.Wait()
+	_ = store.RunParallel(context.Background(), max(4, runtime.GOMAXPROCS(0)), n, work) // that context does not end
 }
 
 // newestDirs returns sessionDirs, the folder that changed last first.
