@@ -36,6 +36,8 @@ func picture(r *Result) string {
 			out = append(out, fmt.Sprintf("≈%s %s → %s", path, r.Old(e), r.New(e)))
 		case Moved:
 			out = append(out, fmt.Sprintf(">%s from %s", path, r.OldPath(e)))
+		case Aside:
+			out = append(out, "aside")
 		}
 	}
 	return strings.Join(out, "; ")

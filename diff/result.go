@@ -26,12 +26,14 @@ const (
 	Moved
 	// Respelled: the same number is spelled in another way, such as 1 and 1.0.
 	Respelled
+	// Aside: no change and no value, but the group that [Result.SetAside] makes.
+	Aside
 )
 
-var opNames = [...]string{"within", "add", "remove", "replace", "move", "respell"}
+var opNames = [...]string{"within", "add", "remove", "replace", "move", "respell", "aside"}
 
 // String returns the name of RFC 6902 where there is one ("add", "remove",
-// "replace", "move"), else "within" or "respell".
+// "replace", "move"), else "within", "respell" or "aside".
 func (o Op) String() string {
 	if int(o) < len(opNames) {
 		return opNames[o]
@@ -94,29 +96,20 @@ func (r *Result) Equal() bool { return r.Added+r.Removed+r.Replaced+r.Moved == 0
 // states that out reports true for, as if neither state had them. Where the whole
 // state was replaced, it stays so.
 func (r *Result) Without(out func(key string) bool) *Result {
-	left := *r
-	left.Entries = nil
-	for i := int32(0); int(i) < len(r.Entries); {
-		e := r.Entries[i]
-		if e.Depth == 1 && e.Key != (Span{}) {
-			if key, _ := r.Key(&e); out(key) {
-				i = e.End
-				continue
-			}
+	gone := make([]bool, len(r.Entries))
+	for i := 1; i < len(r.Entries); i++ {
+		e := &r.Entries[i]
+		if gone[i] = gone[e.Parent]; e.Depth == 1 && e.Key != (Span{}) {
+			key, _ := r.Key(e)
+			gone[i] = out(key)
 		}
-		gone := i - int32(len(left.Entries)) // entries before this one that were left out
-		e.End -= gone
-		if e.Parent > 0 {
-			e.Parent -= gone
-		}
-		left.Entries = append(left.Entries, e)
-		i++
 	}
-	if n := len(left.Entries); n > 0 && left.Entries[0].Op == Within {
-		left.Entries[0].End = int32(n)
-		if n == 1 {
-			left.Entries = nil
-		}
+	left := *r
+	if len(r.Entries) > 0 {
+		left.Entries = pick(r.Entries, func(i int) bool { return !gone[i] })
+	}
+	if len(left.Entries) == 1 && left.Entries[0].Op == Within {
+		left.Entries = nil
 	}
 	left.count()
 	return &left
@@ -151,7 +144,7 @@ func (r *Result) WithCommon(pointer string, gone, n int) *Result {
 func (r *Result) Changes() iter.Seq2[int, *Entry] {
 	return func(yield func(int, *Entry) bool) {
 		for i := range r.Entries {
-			if e := &r.Entries[i]; e.Op != Within && !yield(i, e) {
+			if e := &r.Entries[i]; e.Op != Within && e.Op != Aside && !yield(i, e) {
 				return
 			}
 		}
@@ -214,7 +207,9 @@ func (r *Result) NewPath(e *Entry) string {
 func (r *Result) path(e *Entry, index func(*Entry) int32) string {
 	var steps []*Entry
 	for ; e.Parent >= 0; e = &r.Entries[e.Parent] {
-		steps = append(steps, e)
+		if e.Op != Aside {
+			steps = append(steps, e)
+		}
 	}
 	var path []byte
 	for _, e := range slices.Backward(steps) {
@@ -234,7 +229,7 @@ func (r *Result) appendStep(path []byte, e *Entry, index int32) []byte {
 
 // count brings the numbers up to date with the entries.
 func (r *Result) count() {
-	var n [Respelled + 1]int
+	var n [Aside + 1]int
 	for i := range r.Entries {
 		n[r.Entries[i].Op]++
 	}

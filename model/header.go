@@ -140,6 +140,10 @@ const (
 	ReasonChainBroken
 	// ReasonWentOn: the framework itself went on from an earlier snapshot.
 	ReasonWentOn
+	// ReasonForked: a program made a copy of an earlier snapshot to go on from. ReasonUpdated: it changed the state
+	// of an earlier snapshot.
+	ReasonForked
+	ReasonUpdated
 )
 
 // Reason says why snapshots are off the active path.

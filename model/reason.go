@@ -23,7 +23,12 @@ var reasonNames = [...]string{
 	ReasonCompaction:   "compaction",
 	ReasonChainBroken:  "chainBroken",
 	ReasonWentOn:       "wentOn",
+	ReasonForked:       "forked",
+	ReasonUpdated:      "updated",
 }
+
+// moved are the kinds by the event of the visit that went on from an earlier snapshot; others went on.
+var moved = map[string]ReasonKind{"fork": ReasonForked, "update": ReasonUpdated}
 
 // String returns the kind's JSON name.
 func (k ReasonKind) String() string {
@@ -69,8 +74,10 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		default:
 			text += " to the start"
 		}
-	case ReasonWentOn:
-		text = "left when the agent went on from "
+	case ReasonWentOn, ReasonForked, ReasonUpdated:
+		text = map[ReasonKind]string{
+			ReasonWentOn: "left when the agent went on from ", ReasonForked: "left by a fork from ", ReasonUpdated: "left by an update of the state of ",
+		}[r.Kind]
 		if r.TargetID == "" {
 			text += "the start"
 		} else {

@@ -69,6 +69,9 @@ func movesOf(headers []Header) (moves []Move) {
 		h := &headers[i]
 		if i > 0 && headers[i-1].ID != h.ParentID {
 			why := Reason{Kind: ReasonWentOn, At: h.CreatedAt}
+			if kind, named := moved[h.EventName]; named {
+				why.Kind = kind
+			}
 			if at, ok := index[h.ParentID]; ok {
 				why.TargetID, why.TargetIndex = h.ParentID, at
 			}

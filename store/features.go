@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -77,7 +79,9 @@ type Features struct {
 	DerivedIDs func() string
 	// Noun is the framework's own word for a snapshot, whose plural ends in s: "checkpoint". It is "" where the
 	// framework has none.
-	Noun  string
+	Noun string
+	// Own are the parts of a state that the framework keeps for itself; nil if the kind knows no such part.
+	Own   *Own
 	Facts func(ctx context.Context, ref model.Ref) ([]model.Fact, error)
 	Gaps  func(ctx context.Context, ref model.Ref) (model.Gaps, error)
 	// Resume returns the calls by which a framework goes on from a snapshot without a write before, the best
@@ -139,4 +143,21 @@ type Features struct {
 	// unchanged. An error in the sequence undoes everything. The import is an entry of the journal, unless it
 	// changes nothing or fills an empty store.
 	Import func(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
+}
+
+// Own are the parts of a state that a framework keeps for itself: they tell how it went on, not what it did.
+type Own struct {
+	// By names the framework.
+	By string
+	// Paths are JSON Pointers, in which * stands for any one part. What is below them is own, too.
+	Paths []string
+}
+
+// Has reports whether the value at a JSON Pointer is the framework's own.
+func (o *Own) Has(path string) bool {
+	parts := strings.Split(path, "/")
+	return slices.ContainsFunc(o.Paths, func(own string) bool {
+		of := strings.Split(own, "/")
+		return len(of) <= len(parts) && slices.EqualFunc(of, parts[:len(of)], func(own, part string) bool { return own == part || own == "*" })
+	})
 }

@@ -45,7 +45,7 @@ func (f *source) diffTab(styles *theme.Styles) *tab {
 }
 
 func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
-	sides := difftab.Sides{Old: difftab.Side{Header: s.base, Name: s.baseName}, New: difftab.Side{Header: s.header, Name: s.name}}
+	sides := difftab.Sides{Own: f.features.Own, Old: difftab.Side{Header: s.base, Name: s.baseName}, New: difftab.Side{Header: s.header, Name: s.name}}
 	for _, side := range []struct {
 		*difftab.Side
 		ref model.Ref

@@ -63,6 +63,27 @@ func TestTabs_compareWithTheMark(t *testing.T) {
 	lacks(t, p, "▌=")
 }
 
+// The changes that a framework makes for itself are behind the others, in one row that names it and opens.
+func TestTabs_foldWhatIsAFrameworksOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		address, session string
+		keys             []keymap.Action
+		row, own         string
+	}{
+		{"crewai/checkpoints.db", "tour-77f0b5ae", []keymap.Action{keymap.ShowDiff}, "▸ 29 of crewAI's own", "current_task_id"},
+		{"adk/database_service.db", "tour_app/u1/tour", []keymap.Action{keymap.Mark, keymap.PrevBranch, keymap.StepBack, keymap.Compare}, "▸ 8 of ADK's own", "invocation_id"},
+	} {
+		p := start(t, recordedSession(t, c.address, c.session), 160, 60)
+		p.Press(keymap.Timeline, c.keys...)
+		shows(t, p, c.row)
+		lacks(t, p, c.own)
+		p.Press(keymap.Timeline, keymap.Open)
+		p.Press(keymap.Tab, keymap.Bottom, keymap.Unfold)
+		shows(t, p, strings.Replace(c.row, "▸", "▾", 1), c.own)
+	}
+}
+
 func TestTabs_firstSnapshotHasNothingToCompareWith(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 30)

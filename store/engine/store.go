@@ -39,6 +39,9 @@ func New(f Format, m Medium, address string) *Store {
 		DerivedIDs: s.DerivedIDs, Noun: f.Noun, Facts: s.Facts, Gaps: s.Gaps, Resume: s.Resume,
 		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
+	if len(f.Own) > 0 {
+		s.features.Own = &store.Own{By: f.Framework, Paths: f.Own}
+	}
 	if f.Weave != nil {
 		s.features.Weave = func(ctx context.Context, refs []model.Ref, to store.Loom) error { return f.Weave(ctx, s, refs, to) }
 	}

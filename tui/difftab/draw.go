@@ -171,6 +171,10 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	default:
 		r.Fill(tokens.Text, 2)
 	}
+	if e.Op == diff.Aside {
+		r.Put(tokens.Muted, fmt.Sprintf("%d of %s's own", p.c.countChanges(entry), p.c.own.By))
+		return
+	}
 	p.drawPath(r, tokens, entry)
 	if word != "" {
 		r.Fill(tokens.Text, 2)

@@ -9,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store"
 )
 
 // Side is one of the two states.
@@ -27,6 +28,8 @@ type Side struct {
 type Sides struct {
 	Old, New Side
 	Gaps     model.Gaps
+	// Own are the parts of the states that the framework keeps for itself; nil if the kind knows no such part.
+	Own *store.Own
 }
 
 // side is one of the two states, and never without one.
@@ -49,6 +52,7 @@ type Content struct {
 	outer, depth []int32
 	texts        map[int32]*textDiff
 	gaps         model.Gaps
+	own          *store.Own
 }
 
 // LeftOut returns a line with the keys that are not compared, the first most by
@@ -80,6 +84,9 @@ func Prepare(ctx context.Context, sides Sides) (*Content, error) {
 		return nil, fmt.Errorf("compare %s with %s: %w", c.old.name, c.new.name, err)
 	}
 	result = result.Without(sides.Gaps.Has)
+	if c.own = sides.Own; c.own != nil {
+		result = result.SetAside(c.own.Has)
+	}
 	c.result = result
 	for i := range result.Changes() {
 		c.changes = append(c.changes, int32(i))
@@ -137,6 +144,13 @@ func (c *Content) changeNumber(entry int32) int {
 		return 0
 	}
 	return i + 1
+}
+
+// countChanges returns the number of changes in a group.
+func (c *Content) countChanges(entry int32) int {
+	from, _ := slices.BinarySearch(c.changes, entry)
+	to, _ := slices.BinarySearch(c.changes, c.result.Entries[entry].End)
+	return to - from
 }
 
 // nodeAt returns the value of a tape that has the bytes of a span.

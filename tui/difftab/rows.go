@@ -73,7 +73,8 @@ func (p *Pane) isFolded(entry int32) bool {
 	if !p.isGroup(entry) || p.c.isHidden(entry) {
 		return false
 	}
-	return p.folds == top != p.turned.Has(entry)
+	folded := p.folds == top || p.folds == groups && p.c.result.Entries[entry].Op == diff.Aside
+	return folded != p.turned.Has(entry)
 }
 
 // isOpen reports whether a value shows all of itself.

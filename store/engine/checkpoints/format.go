@@ -98,6 +98,8 @@ type New struct {
 type Kind struct {
 	// Name, Framework, IDs and Noun are documented at store.Kind and [store.Features].
 	Name, Framework, IDs, Noun string
+	// Own are the paths of the Own of [store.Features].
+	Own []string
 	// Depth is how many levels of folders below the one that is opened have files.
 	Depth int
 	// Unlisted describes how the framework treats a file that cannot be read.

@@ -107,6 +107,8 @@ type About = engine.About
 type Kind struct {
 	// Name, Framework, IDs and Noun are documented at store.Kind and [store.Features].
 	Name, Framework, IDs, Noun string
+	// Own are the paths of the Own of [store.Features].
+	Own []string
 	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.
 	Does []model.Op
 	// Refuses says why the format does not plan the other operations, and what to do instead. An operation in

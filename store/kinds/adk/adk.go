@@ -36,7 +36,11 @@ import (
 
 var kind = rows.Kind{
 	Name: "adk", Framework: "ADK", Noun: "event",
-	IDs:    "the event's, which ADK drew",
+	IDs: "the event's, which ADK drew",
+	Own: []string{
+		"/*/*/id", "/*/*/invocation_id", "/*/*/timestamp", "/*/*/node_info", "/*/*/usage_metadata", "/*/*/long_running_tool_ids",
+		"/*/*/content/parts/*/function_call/id", "/*/*/content/parts/*/function_response/id",
+	},
 	Does:   []model.Op{model.OpRestore, model.OpFork},
 	Places: places,
 	Tables: map[string]string{

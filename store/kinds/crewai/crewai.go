@@ -54,7 +54,11 @@ func Kind(cache *files.Cache) engine.Kind {
 
 var folderKind = checkpoints.Kind{
 	Name: name, Framework: "crewAI", Noun: "checkpoint", Depth: 4,
-	IDs:       "the checkpoint's, made of its second and a random number",
+	IDs: "the checkpoint's, made of its second and a random number",
+	Own: []string{
+		"/parent_id", "/branch", "/trigger", "/event_record", "/entities/*/execution_context", "/entities/*/checkpoint_method_counts",
+		"/entities/*/checkpoint_state/id", "/entities/*/checkpoint_completed_methods",
+	},
 	Unlisted:  "lists the file without its content, and fails to resume it",
 	Severity:  model.Loses,
 	Notes:     "crewai 3",

@@ -29,6 +29,7 @@ func kindOfRows(path string) rows.Kind {
 	return rows.Kind{
 		Name: name, Framework: "crewAI", Noun: "checkpoint",
 		IDs:       folderKind.IDs,
+		Own:       folderKind.Own,
 		Does:      []model.Op{model.OpRestore},
 		Refuses:   map[model.Op]string{model.OpFork: itself},
 		Tables:    map[string]string{"checkpoints": "id created_at parent_id branch data"},
