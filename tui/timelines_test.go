@@ -47,6 +47,28 @@ func TestKeys_leadThereInTwo(t *testing.T) {
 	}
 }
 
+// A tool that failed marks the row of its result. Where the SDK's own text alone says so, the mark is an inferred one.
+func TestTimelines_markTheToolThatFailed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, address, session string
+		unicode, ascii         string
+	}{
+		{"openai-agents", "openaiagents/sqlite_session.db", "tour", `○ 10 tool  11       11:25:37 ~✗ stock {item: "broken"}  An error`, `o 10 tool  11       11:25:37 ~x stock {item: "broken"}  An error`},
+		{"langgraph", "langgraph/agent.db", "tour", `tools  73e0-6bc 11:08:48 ✗ stock {item: "broken"}`, `tools  73e0-6bc 11:08:48 x stock {item: "broken"}`},
+		{"adk", "adk/database_service.db", "tour_app/u1/tour", `12 tool   e0109bb9 18:41:36 ✗ stock`, `12 tool   e0109bb9 18:41:36 x stock`},
+		{"strands", "strands/python-file", "basic", `10 tool  7a54cce8 01:10:16 ✗ boom`, `10 tool  7a54cce8 01:10:16 x boom`},
+	} {
+		for row, glyphs := range map[string]theme.Glyphs{c.unicode: theme.Unicode, c.ascii: theme.ASCII} {
+			o := recordedSession(t, c.address, c.session)
+			o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: glyphs})
+			p := start(t, o, 160, 60)
+			p.Press(keymap.Session, keymap.Zoom)
+			shows(t, p, row)
+		}
+	}
+}
+
 // A session of every kind is a timeline that can be read, at each width.
 func TestTimelines_ofEveryKind(t *testing.T) {
 	t.Parallel()

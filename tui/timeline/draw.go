@@ -358,15 +358,17 @@ func (p *Pane) drawRemarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	}
 }
 
-// drawSigns draws the signs of marks and returns how many cells they take.
+// drawSigns draws the signs of marks and returns how many cells they take. The sign of an inferred mark stands before it.
 func (p *Pane) drawSigns(r *cell.Row, tokens *theme.Tokens, has model.Marks) (drawn int) {
-	for mark := range has.All() {
-		if sign := p.styles.Glyphs.Sign(mark); sign != "" {
-			st := tokens.Badge
-			if mark.Grave() {
-				st = tokens.Error
+	for _, some := range [...]model.Marks{has & model.MarkInferred, has &^ model.MarkInferred} {
+		for mark := range some.All() {
+			if sign := p.styles.Glyphs.Sign(mark); sign != "" {
+				st := tokens.Badge
+				if mark.Grave() {
+					st = tokens.Error
+				}
+				drawn += r.Put(st, sign)
 			}
-			drawn += r.Put(st, sign)
 		}
 	}
 	return drawn
