@@ -368,8 +368,8 @@ func (o *subject) meet(ctx context.Context, session home.Session, err error) err
 	return err
 }
 
-// sources yields the session that is meant, else the sessions of all stores: of several newest first, of one as they are
-// read. It joins to failed why stores cannot be read.
+// sources yields the session that is meant, else the sessions of all stores newest first, or of one store as they are read
+// where it knows no times without reading them. It joins to failed why stores cannot be read.
 func (o *subject) sources(ctx context.Context, failed *error) iter.Seq2[query.Source, error] {
 	return func(yield func(query.Source, error) bool) {
 		if o.session != "" {
@@ -377,7 +377,11 @@ func (o *subject) sources(ctx context.Context, failed *error) iter.Seq2[query.So
 			return
 		}
 		if s := o.home.OnlyStore(); s != nil {
-			query.Sources(s, store.AnyOrder(ctx, s))(yield)
+			list := s.Sessions
+			if f := s.Features(); f.Tally == nil && f.AnyOrder != nil { // to know the order takes reading each session
+				list = f.AnyOrder
+			}
+			query.Sources(s, list(ctx))(yield)
 			return
 		}
 		var wrong error

@@ -79,6 +79,7 @@ func (r *reader) all(t *testing.T) {
 	}{
 		{"says the same each time", readsTheSame},
 		{"agrees with itself", readsAgree},
+		{"in any order", readsInAnyOrder},
 		{"tail", readsTheTail},
 		{"growth", readsGrowth},
 		{"parts", readsParts},
@@ -393,6 +394,23 @@ func readsGrowth(t *testing.T, r *reader) {
 				t.Errorf("session %q since %+v is %+v, %v", info.ID, odd, growth, err)
 			}
 		}
+	}
+}
+
+// readsInAnyOrder: the sessions in any order are those that are listed newest first.
+func readsInAnyOrder(t *testing.T, r *reader) {
+	want := map[string]model.SessionInfo{}
+	for _, info := range Sessions(t, r.knows) {
+		want[info.ID] = info
+	}
+	for info, err := range store.AnyOrder(t.Context(), r.knows) {
+		if err != nil || !reflect.DeepEqual(info, want[info.ID]) {
+			t.Errorf("%+v, %v, want %+v", info, err, want[info.ID])
+		}
+		delete(want, info.ID)
+	}
+	for id := range want {
+		t.Errorf("session %q is not listed", id)
 	}
 }
 

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"io/fs"
+	"sync/atomic"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -54,6 +55,24 @@ func (unreadTree) OpenFile(string) (tree.Opened, error) { return nil, fs.ErrPerm
 
 func (unreadTree) Read(_ string, buf []byte) ([]byte, tree.Stamp, error) {
 	return buf[:0], tree.Stamp{}, fs.ErrPermission
+}
+
+// CountLooks counts how often the store looks at a file or a folder from now on.
+func CountLooks(s store.Store) *atomic.Int64 {
+	looks := new(atomic.Int64)
+	s.(*Store).storage.ReadThrough(func(is tree.Tree) tree.Tree { return &lookedAt{is, looks} })
+	return looks
+}
+
+// lookedAt is a tree that counts looks.
+type lookedAt struct {
+	tree.Tree
+	looks *atomic.Int64
+}
+
+func (t *lookedAt) Stamp(name string) (tree.Stamp, error) {
+	t.looks.Add(1)
+	return t.Tree.Stamp(name)
 }
 
 // Count has a store count how often its format is asked for facts and for calls.

@@ -197,6 +197,7 @@ type signed struct {
 	// first of another program, and misses says why the file that was opened is no session.
 	yes             bool
 	foreign, misses string
+	asked           int // is the number of files
 }
 
 // isStorage asks the first files of a folder whether it has sessions. The beginning of each is read once.
@@ -218,7 +219,8 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 			means: func(file string) bool { return all || s.isMeant(file) },
 		}
 		in.Tree = look
-		if said, err = s.askSamples(ctx, in, heads); err != nil || said.yes || look.listed.Load() <= most {
+		said, err = s.askSamples(ctx, in, heads)
+		if err != nil || said.yes || said.asked == mostSigned || look.listed.Load() <= most {
 			break
 		}
 	}
@@ -240,6 +242,7 @@ func (s *Store) askSamples(ctx context.Context, in engine.In, heads tree.Tree) (
 		return said, ctx.Err()
 	}
 	for _, at := range spots[:min(len(spots), mostSigned)] {
+		said.asked++
 		if s.agent.Signs == nil {
 			return signed{yes: true}, nil
 		}

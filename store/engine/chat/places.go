@@ -428,31 +428,105 @@ type listed struct {
 
 // listSessions yields the infos of the sessions, the newest change first.
 func (s *Store) listSessions(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
+	return s.listParts(ctx, in, func(_ engine.In, all []Spot) [][]Spot { return [][]Spot{all} })
+}
+
+// AnyOrder is that of store.Features: the sessions in the folders that changed last come first. The files of the others are
+// looked at behind them.
+func (s *Store) AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		if err := s.eachInfo(ctx, in, func(info model.SessionInfo) bool { return yield(info, nil) }); err != nil {
+		err := s.Read(ctx, func(in engine.In) error {
+			for info, err := range s.listParts(ctx, in, partsByFolder) {
+				if err != nil || !yield(info, nil) {
+					return err
+				}
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			yield(model.SessionInfo{}, s.Wrap(err, "list sessions of %q", s.Address()))
+		}
+	}
+}
+
+// listParts yields the infos of the sessions, part by part, the newest change in each first.
+func (s *Store) listParts(ctx context.Context, in engine.In, split func(engine.In, []Spot) [][]Spot) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		in.Tree = tree.NewView(in.Tree) // each file is looked at once
+		spots, err := s.listSpots(ctx, in)
+		defer holdFolders(in, spots)()
+		parts, ahead, goesOn := split(in, spots), firstGlances, true
+		for i := 0; i < len(parts) && goesOn && err == nil; i++ {
+			err = s.eachInfo(ctx, in, parts[i], &ahead, func(info model.SessionInfo) bool {
+				goesOn = yield(info, nil)
+				return goesOn
+			})
+		}
+		if err != nil {
 			yield(model.SessionInfo{}, err)
 		}
 	}
 }
 
+// leastPart is how many spots the first part has at least that partsByFolder returns, and partGrowth by how much a part is
+// larger than the one before it.
+const leastPart, partGrowth = 64, 4
+
+// partsByFolder splits spots so that those in the folders that changed last come first. A folder is in one part, and a
+// sub-agent in that of its session.
+func partsByFolder(in engine.In, spots []Spot) (parts [][]Spot) {
+	runs, changed := runsOf(spots), map[string]int64{}
+	for _, r := range runs {
+		at, _ := in.Stamp(r.dir) // what cannot be looked at comes last
+		changed[r.dir] = at.Modified.UnixNano()
+	}
+	slices.SortStableFunc(runs, func(a, b run) int {
+		return cmp.Or(cmp.Compare(changed[b.dir], changed[a.dir]), strings.Compare(b.dir, a.dir))
+	})
+	var part, agents []Spot
+	for i, least := 0, leastPart; i < len(runs); i++ {
+		for _, at := range spots[runs[i].from:runs[i].to] {
+			if strings.Contains(at.ID, "/") {
+				agents = append(agents, at)
+			} else {
+				part = append(part, at)
+			}
+		}
+		if last := i == len(runs)-1; last || len(part) >= least && runs[i+1].dir != runs[i].dir {
+			parts, part, least = append(parts, part), nil, least*partGrowth
+		}
+	}
+	if len(agents) == 0 {
+		return parts
+	}
+	of := make(map[string]int, len(spots))
+	for i := range parts {
+		for k := range parts[i] {
+			of[parts[i][k].ID] = i
+		}
+	}
+	for _, at := range agents {
+		session, _, _ := strings.Cut(at.ID, "/")
+		i, known := of[session]
+		if !known {
+			i = len(parts) - 1
+		}
+		parts[i] = append(parts[i], at)
+	}
+	return parts
+}
+
 // The list reads ahead as many files as a small screen has rows, and then twice as many each time, up to mostGlances.
 const firstGlances, mostGlances = 8, 64
 
-func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.SessionInfo) bool) error {
-	in.Tree = tree.NewView(in.Tree) // each file is looked at once
-	spots, err := s.listSpots(ctx, in)
-	if err != nil {
-		return err
-	}
-	release := holdFolders(in, spots)
-	defer release()
+// eachInfo yields the infos of spots, the newest change first. It reads ahead as many files as ahead says, which grows.
+func (s *Store) eachInfo(ctx context.Context, in engine.In, spots []Spot, ahead *int, yield func(model.SessionInfo) bool) error {
 	looks, err := looksAt(ctx, in, spots)
 	if err != nil {
 		return err
 	}
-	list := byChange(spots, looks)
-	for atOnce := firstGlances; len(list) > 0; atOnce = min(2*atOnce, mostGlances) {
-		part := list[:min(len(list), atOnce)]
+	for list := byChange(spots, looks); len(list) > 0; *ahead = min(2**ahead, mostGlances) {
+		part := list[:min(len(list), *ahead)]
 		list = list[len(part):]
 		rows := make([]told, len(part))
 		one := func(i int) listed { return listed{spots[part[i].at], looks[part[i].at]} }

@@ -136,7 +136,7 @@ func (s *Store) closeDatabases() error {
 // Features returns the features of the engine, and those of transcripts.
 func (s *Store) Features() store.Features {
 	f := s.Store.Features()
-	f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.Find, s.Tally, s.NamesForks, s.FindAcross, s.Labels
+	f.AnyOrder, f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.AnyOrder, s.Find, s.Tally, s.NamesForks, s.FindAcross, s.Labels
 	f.Weave, f.Apart, f.Sieve, f.Mentions = s.Weave, s.TakeApart, s.Sieve, s.Mentions
 	f.Gaps, f.Plan, f.Apply = s.Gaps, s.Plan, s.Apply
 	if _, ok := s.format.(LineTeller); ok {
