@@ -103,7 +103,7 @@ var directions = []struct {
 		"data out: no colour, no width, no store"},
 	{"hindcast/query/ledger", []string{"hindcast/query", "hindcast/store", "hindcast/store/home", "hindcast/store/media/files", "hindcast/model/..."},
 		"what sessions cost is added up once for both faces"},
-	{"hindcast/query", []string{"hindcast/diff", "hindcast/store", "hindcast/model/...", "github.com/itchyny/gojq"},
+	{"hindcast/query", []string{"hindcast/diff", "hindcast/store", "hindcast/model/...", "github.com/itchyny/gojq", "github.com/klauspost/compress/..."},
 		"data out: questions are answered from the port, whatever the kind"},
 	{"hindcast/report", []string{"hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/store", "hindcast/model/..."},
 		"a page is written from the port, whatever the kind, and by neither face"},

@@ -23,13 +23,62 @@ type Addition struct {
 	list []piece
 }
 
-// Additions returns an Addition for each visit, in the order in which the visits were recorded. It calls take with
-// each message once, in the order of their numbers from 0, before the visit that adds it. The bytes of a message may
-// be kept, and not changed: they are a part of the text that the session holds. The error ends the sequence.
-func (q *Session) Additions(ctx context.Context, take func(message []byte)) iter.Seq2[Addition, error] {
+// Messages are the messages of a session, each once, by their numbers from 0. All but the messages that were used last
+// are packed in memory. The zero value is empty. It is not safe for concurrent use.
+type Messages struct {
+	// text is the session's, and own has the messages that lie in several pieces of it or were replaced.
+	text, own pages
+	// at are the pieces of the messages; with otherText they are pieces of own.
+	at []piece
+}
+
+// Len returns how many messages there are.
+func (m *Messages) Len() int { return len(m.at) }
+
+// Size returns the length of message i in bytes.
+func (m *Messages) Size(i int) int { return int(m.at[i].n) }
+
+// Message returns message i, as JSON. The bytes may be kept, and not changed.
+func (m *Messages) Message(i int) []byte {
+	p := m.at[i]
+	if p.off&otherText != 0 {
+		p.off &^= otherText
+		return m.own.of(p)
+	}
+	return m.text.of(p)
+}
+
+// Replace has message i be another one.
+func (m *Messages) Replace(i int, message []byte) { m.at[i] = m.put(message) }
+
+// put adds a message to those of its own.
+func (m *Messages) put(message []byte) piece {
+	if m.own.packer == nil {
+		m.own.packer = newPacker()
+	}
+	p := m.own.add(message)
+	p.off |= otherText
+	return p
+}
+
+// Additions returns an Addition for each visit, in the order in which the visits were recorded. It puts each message
+// into to once, in the order of their numbers, before the visit that adds it. The error ends the sequence. The session
+// packs its text from then on, so that other questions to it take longer.
+func (q *Session) Additions(ctx context.Context, to *Messages) iter.Seq2[Addition, error] {
 	return func(yield func(Addition, error) bool) {
+		q.mu.Lock()
+		if q.text.list == nil {
+			q.text.packer = newPacker()
+		}
+		q.mu.Unlock()
 		s := q.newStats()
-		s.take, s.additions = take, map[model.Node]*Addition{}
+		s.additions = map[model.Node]*Addition{}
+		s.take = func(message []byte, at piece) {
+			if to.text = q.bytes(); at.n == 0 {
+				at = to.put(message)
+			}
+			to.at = append(to.at, at)
+		}
 		var last Addition
 		var lastAround [2][]piece
 		for stat, err := range s.walkStats(ctx) {
@@ -52,6 +101,7 @@ func (q *Session) Additions(ctx context.Context, take func(message []byte)) iter
 				} else if last.After == nil || !slices.Equal(around[1], lastAround[1]) {
 					a.After = join(s.bytes(), around[1])
 				}
+				a.list = nil // or each addition would hold it
 				last, lastAround = a, around
 			}
 			if !yield(a, nil) {

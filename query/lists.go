@@ -47,8 +47,8 @@ type numbered struct {
 	numbers map[uint64]int32
 	known   []message
 	scratch jsontape.Scratch
-	// take is called with each message that gets a number; it may be nil.
-	take func(message []byte)
+	// take is called with each message that gets a number, and its piece if it lies in one; it may be nil.
+	take func(message []byte, at piece)
 }
 
 // list is the messages in the state of a visit.
@@ -221,10 +221,10 @@ func (s *messageLists) element(c *cursor, list []int32) ([]int32, bool) {
 		return list, false
 	}
 	if from.piece != c.piece {
-		return append(list, s.number(join(c.text, c.between(from, c.spot)))), true
+		return append(list, s.number(join(c.text, c.between(from, c.spot)), piece{})), true
 	}
 	element := c.text.cut(from.at, c.at)
-	number := s.number(element)
+	number := s.number(element, piece{from.at, c.at - from.at})
 	switch element[0] {
 	case '{', '[', '"': // which close themselves
 		s.put(c.text, from.at, c.at, number)
@@ -273,8 +273,8 @@ func (s *stretches) put(text pages, start, end uint32, number int32) {
 }
 
 // number returns the number of an element: the same for the same value, however it is
-// written.
-func (s *numbered) number(element []byte) int32 {
+// written. The piece is empty where the element lies in several.
+func (s *numbered) number(element []byte, at piece) int32 {
 	sum := maphash.Bytes(s.seed, element)
 	number, known := s.spelled[sum]
 	if known {
@@ -288,7 +288,7 @@ func (s *numbered) number(element []byte) int32 {
 	if number, known = s.numbers[value]; !known {
 		number = int32(len(s.known))
 		if s.take != nil {
-			s.take(element)
+			s.take(element, at)
 		}
 		m := message{}
 		if err == nil {

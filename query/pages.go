@@ -19,6 +19,8 @@ type pages struct {
 	size uint32
 	// held is how many bytes the pages have.
 	held int64
+	// packer packs pages; it may be nil.
+	packer *packer
 }
 
 // A page has 1<<pageBits offsets, or a multiple. A page may be half empty: even then the offsets of mostText bytes
@@ -30,8 +32,11 @@ const (
 
 type page struct {
 	off uint32
-	// raw is as long as the page may become before it moves.
+	// raw is as long as the page may become before it moves, and nil while the page is packed.
 	raw atomic.Pointer[[]byte]
+	// packed is the page of size bytes as the packer has it, nil if it was never packed. It belongs to the packer.
+	packed []byte
+	size   int
 }
 
 // fit returns an error if a session may not have n bytes more.
@@ -54,6 +59,7 @@ func (t *pages) next(n int) []byte {
 		if last != nil {
 			full := (*last.raw.Load())[:used]
 			last.raw.Store(&full)
+			t.packer.loosen(last)
 		}
 		raw := make([]byte, max(n, least))
 		t.size = uint32(len(t.list)) << pageBits
@@ -104,7 +110,11 @@ func pagesOf(text []byte) (t pages) {
 // page returns the bytes of the page with an offset, and the offset of the first.
 func (t pages) page(at uint32) (bytes []byte, off uint32) {
 	p := t.list[at>>pageBits]
-	bytes = *p.raw.Load()
+	if raw := p.raw.Load(); raw != nil {
+		bytes = *raw
+	} else {
+		bytes = t.packer.unpack(p)
+	}
 	return bytes[:min(len(bytes), int(t.size-p.off))], p.off
 }
 

@@ -6,12 +6,38 @@ import (
 )
 
 // Of a long text the bytes of each piece are those that were appended, also for who read before more was appended,
-// and no piece goes on in another page.
+// and no piece goes on in another page, whether pages are packed or not.
 func TestPages_areWhatWasAppended(t *testing.T) {
-	var text pages
+	t.Run("loose", func(t *testing.T) { testPages(t, pages{}) })
+	t.Run("packed", func(t *testing.T) { testPages(t, pages{packer: newPacker()}) })
+}
+
+// A text holds a few pages loose, and all others packed, also after each was read again.
+func TestPages_packOldPages(t *testing.T) {
+	text := pages{packer: newPacker()}
+	for text.held < 20<<pageBits {
+		text.add(bytes.Repeat([]byte("words of a text "), 1000))
+	}
+	for range 2 {
+		loose, packed := 0, 0
+		for _, p := range text.list {
+			if p.raw.Load() != nil {
+				loose++
+			}
+			packed += len(p.packed)
+		}
+		if loose > mostLoose+1 || packed > int(text.held)/10 {
+			t.Errorf("%d pages are loose, and %d bytes packed", loose, packed)
+		}
+		for range text.from(0) {
+		}
+	}
+}
+
+func testPages(t *testing.T, text pages) {
 	var pieces []piece
 	want := func(i int) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 1+i*97%30000) }
-	for text.held < 4<<pageBits {
+	for text.held < 8<<pageBits {
 		before, i := text, len(pieces)
 		pieces = append(pieces, text.add(want(i)[:1], want(i)[1:]))
 		if i > 0 && !bytes.Equal(before.of(pieces[i-1]), want(i-1)) {

@@ -134,9 +134,9 @@ type page struct {
 	Session
 	// prefix begins the anchors of a page that shares its file with another one.
 	prefix string
-	// additions has one element a visit, and texts has the messages by their numbers.
+	// additions has one element a visit, and messages has those that they add.
 	additions []query.Addition
-	texts     [][]byte
+	messages  query.Messages
 	// titles are the titles of the visits, without secrets.
 	titles []string
 	// told are the messages of states without a list that were shown, by their hashes.
@@ -153,8 +153,7 @@ func (p *page) readSession(ctx context.Context) error {
 	p.titles = make([]string, p.Timeline.Len())
 	p.told = map[[sha256.Size]byte]bool{}
 	visits := 0
-	take := func(message []byte) { p.texts = append(p.texts, message) }
-	for a, err := range query.Open(p.Store, p.Timeline).Additions(ctx, take) {
+	for a, err := range query.Open(p.Store, p.Timeline).Additions(ctx, &p.messages) {
 		if err != nil {
 			return err
 		}

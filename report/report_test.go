@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -300,6 +301,113 @@ func TestWrite_isLinear(t *testing.T) {
 		t.Errorf("%d bytes and %.0f allocations for 200 snapshots, %d and %.0f for 1,000", size, allocated, size5, allocated5)
 	}
 }
+
+// long is a store of states that each add a message of longMessage bytes to the one before. It holds no text, and makes
+// each message when Fill is called.
+type long struct {
+	store.Store
+	messages int
+}
+
+const longMessage = 2048
+
+// openLong returns a long store and its timeline.
+func openLong(messages int) (long, *model.Timeline) {
+	var headers []model.Header
+	for i := range messages {
+		h := model.Header{ID: fmt.Sprint("v", i), SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i), Head: i == messages-1}
+		if i > 0 {
+			h.ParentID = headers[i-1].ID
+		}
+		headers = append(headers, h)
+	}
+	return long{messages: messages}, model.NewTimeline(headers)
+}
+
+func (s long) Features() store.Features { return store.Features{Ropes: s.Ropes, Fill: s.Fill} }
+
+func (s long) Ropes(_ context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
+	return func(yield func(store.Rope, error) bool) {
+		for _, ref := range refs {
+			var i int64
+			fmt.Sscanf(ref.ID, "v%d", &i)
+			if !yield(store.Rope{Runs: []store.Run{{At: 0, Len: int64(len(longBegin)) + (i+1)*longMessage}, {At: 1 << 40, Len: 2}}}, nil) {
+				return
+			}
+		}
+	}
+}
+
+const longBegin = `{"messages":[ `
+
+// Fill fills in bytes of the text: longBegin, then messages behind commas.
+func (s long) Fill(_ context.Context, runs []store.Run, dst []byte) error {
+	for _, run := range runs {
+		if run.At == 1<<40 {
+			dst = dst[copy(dst, "]}"):]
+			continue
+		}
+		for at, end := run.At, run.At+run.Len; at < end; {
+			text := longBegin
+			begin := int64(0)
+			if at >= int64(len(longBegin)) {
+				i := (at - int64(len(longBegin))) / longMessage
+				begin = int64(len(longBegin)) + i*longMessage
+				text = fmt.Sprintf(`{"role":"assistant","content":[{"text":"This is answer %d. `, i)
+				for k := i; len(text) < longMessage-20; k++ {
+					text += fmt.Sprintf("word%d ", k*7919%10007)
+				}
+				if i > 0 {
+					text = "," + text
+				}
+				text += strings.Repeat(".", longMessage-len(text)-len(`"}]}`)) + `"}]}`
+			}
+			n := copy(dst, text[at-begin:min(int64(len(text)), end-begin)])
+			at, dst = at+int64(n), dst[n:]
+		}
+	}
+	return nil
+}
+
+// Write does not hold the whole text of a large session: the heap grows by less than the text.
+func TestWrite_holdsLittleOfTheText(t *testing.T) {
+	const messages = 20_000
+	s, tl := openLong(messages)
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most := live(), uint64(0)
+	r, err := redact.New(redact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	progress := func(at report.Stage) {
+		if at.Done == at.All*9/10 {
+			if now := live(); now > before {
+				most = max(most, now-before)
+			}
+		}
+	}
+	size := &lengthOf{}
+	if err := report.Write(t.Context(), size, report.Session{Store: s, Timeline: tl, ID: "s", Redactor: r, Progress: progress}); err != nil {
+		t.Fatal(err)
+	}
+	const text = messages * longMessage
+	if size.n < text*9/10 {
+		t.Errorf("the page has %d bytes", size.n)
+	}
+	if most > text {
+		t.Errorf("%d bytes live for a text of %d", most, text)
+	}
+}
+
+// lengthOf counts the bytes that are written.
+type lengthOf struct{ n int }
+
+func (w *lengthOf) Write(b []byte) (int, error) { w.n += len(b); return len(b), nil }
 
 // A session without snapshots is a page, too.
 func TestWrite_empty(t *testing.T) {

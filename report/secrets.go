@@ -54,7 +54,7 @@ func (p *page) hideSecrets(ctx context.Context, r *redact.Redactor) error {
 	err := p.eachMessage(ctx, "hide secrets in", func(i int, state []byte) error {
 		hidden, err := r.State(state)
 		if err == nil && !bytes.Equal(hidden, state) {
-			p.texts[i] = hidden[len(stateBegin) : len(hidden)-len(stateEnd)]
+			p.messages.Replace(i, hidden[len(stateBegin):len(hidden)-len(stateEnd)])
 		}
 		return err
 	})
@@ -72,12 +72,12 @@ func (p *page) hideSecrets(ctx context.Context, r *redact.Redactor) error {
 // with ctx, and with the first error.
 func (p *page) eachMessage(ctx context.Context, stage string, do func(i int, state []byte) error) error {
 	var state []byte
-	for i, text := range p.texts {
+	for i := range p.messages.Len() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p.tellStage(stage, "message", i+1, len(p.texts))
-		state = appendState(state[:0], text)
+		p.tellStage(stage, "message", i+1, p.messages.Len())
+		state = appendState(state[:0], p.messages.Message(i))
 		if err := do(i, state); err != nil {
 			return fmt.Errorf("redact: a message: %w", err)
 		}

@@ -50,7 +50,7 @@ func (p *page) decodeLine(ctx context.Context, line []model.Node) iter.Seq2[talk
 				if next == to {
 					from = to
 					for size := 0; to < len(numbers) && size < chunkBytes; to++ {
-						size += len(p.texts[numbers[to]])
+						size += p.messages.Size(int(numbers[to]))
 					}
 					decoded = p.decodeChunk(numbers, from, to)
 				}
@@ -72,7 +72,7 @@ func (p *page) decodeChunk(numbers []int32, from, to int) []talk {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, p.texts[number]...)
+		list = append(list, p.messages.Message(int(number))...)
 	}
 	said := make([]talk, to-from)
 	tape, err := jsontape.Parse(append(list, ']'))

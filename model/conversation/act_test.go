@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -165,4 +167,27 @@ func FuzzAct(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A result that is described holds its first line, and not the text that the line is a part of.
+func TestReadYield_holdsNoText(t *testing.T) {
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const results = 2_000
+	list := make([]Yield, 0, results)
+	before := live()
+	for i := range results {
+		list = append(list, ReadYield(fmt.Appendf(nil, `"result %d\n%s"`, i, strings.Repeat("words of a long text ", 200))))
+	}
+	if held := int64(live()) - int64(before); held > results<<10 {
+		t.Errorf("%d results hold %d bytes", len(list), held)
+	}
+	if got := list[7].First; got != "result 7" {
+		t.Errorf("the first line is %q", got)
+	}
+	runtime.KeepAlive(list)
 }

@@ -34,6 +34,7 @@ func ReadYield(body []byte) Yield {
 		_, why, _ := strings.Cut(rest, "Error: ")
 		y.Failed, y.First = true, cmp.Or(why, y.First)
 	}
+	y.First = strings.Clone(Cut(y.First, maxAct)) // a part of a text holds the text
 	return y
 }
 
