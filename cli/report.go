@@ -171,7 +171,7 @@ func (a *App) writePair(ctx context.Context, w io.Writer, x, y tip, how *sharing
 		if err != nil {
 			return err
 		}
-		pages[i] = report.Session{Store: of.store, Timeline: of.Timeline, ID: of.session, Title: info.Title, Name: name,
+		pages[i] = report.Session{Store: of.store, Timeline: of.Timeline, ID: of.session, Title: info.Title, Name: name, Prices: list, Currency: list.Currency,
 			Facts: func(stats []query.Stat) []model.Fact { return cardFacts(&info, of.Timeline, stats, list) }}
 		if i == 0 || done.Sessions > 1 {
 			done.Snapshots += of.Snapshots()
@@ -264,6 +264,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		}
 		return err
 	}
+	page.Prices, page.Currency = list, list.Currency
 	page.Facts = func(stats []query.Stat) []model.Fact { return cardFacts(&info, page.Timeline, stats, list) }
 	page.Notes = func() []string {
 		done.Hidden = hidden()
@@ -348,9 +349,7 @@ func cardFacts(info *model.SessionInfo, t *model.Timeline, stats []query.Stat, l
 		}
 		facts.Add("calls", calls)
 	}
-	if n := all.Input + all.Output; n > 0 {
-		facts.Add("tokens", fmt.Sprintf("%.0f in, %.0f out", all.Input, all.Output))
-	}
+	facts.Add("tokens", all.TokensText())
 	facts.Add("cost", all.CostText(printable.String(list.Currency)))
 	if t.Orphans() > 0 {
 		left := query.Sum{}

@@ -77,6 +77,22 @@ func (s *Sum) AddSum(o Sum) {
 	s.Unpriced, s.Own, s.Listed, s.OwnCost = s.Unpriced+o.Unpriced, s.Own+o.Own, s.Listed+o.Listed, s.OwnCost+o.OwnCost
 }
 
+// TokensText returns the tokens for people, "" without any.
+//
+//	21.4k in, 300 out, 20.1k from cache, 1.2k into cache
+func (s *Sum) TokensText() string {
+	var words []string
+	for _, count := range []struct {
+		tokens float64
+		of     string
+	}{{s.Input, "in"}, {s.Output, "out"}, {s.CacheRead, "from cache"}, {s.CacheWrite, "into cache"}} {
+		if count.tokens > 0 {
+			words = append(words, model.ShortCount(count.tokens)+" "+count.of)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // dollars is the currency in which agents tell the cost of an answer.
 const dollars = "USD"
 

@@ -58,7 +58,7 @@ func TestPage_inABrowser(t *testing.T) {
 		t.Errorf("the title is %q", title)
 	}
 	tree := value[string](b, "document.querySelector('nav').innerText")
-	for _, want := range []string{"#0", "#6.1", "#13", "◉", "◌", "├─╮ left by a restore to #5 at 2026-05-04 12:06:04 UTC\n│ ◌   #6.1", "You have a box at the opera!"} {
+	for _, want := range []string{"#0", "#6.1", "#13", "◉", "◌", "├─╮ left by a restore to #5 at 2026-05-04 12:06\n│ ◌   #6.1", "You have a box at the opera!"} {
 		if !strings.Contains(strings.ReplaceAll(tree, "╮  ", "╮ "), want) {
 			t.Errorf("the tree lacks %q:\n%s", want, tree)
 		}
@@ -93,6 +93,30 @@ func TestPage_inABrowser(t *testing.T) {
 		}
 	}
 	quiet(b, url)
+}
+
+// A branch that is open stands beside as many snapshots of the kept line, from 1100 pixels on, and no width of a
+// screen cuts anything off.
+func TestPage_sideBySide(t *testing.T) {
+	b := startBrowser(t)
+	url := file(t, written(t, sample.Trip, nil, sample.Rows()))
+	for _, c := range []struct {
+		width  int
+		beside bool
+	}{{500, false}, {1000, false}, {1100, true}, {1280, true}, {1600, true}} {
+		b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": c.width, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
+		b.open(url)
+		got := value[[]float64](b, `(() => {
+			const left = document.querySelector('details.left');
+			left.open = true;
+			const kept = document.getElementById('n7.2').closest('.kept');
+			const a = left.getBoundingClientRect(), z = kept.getBoundingClientRect();
+			return [a.right, z.left, a.width, kept.querySelectorAll('section').length, document.documentElement.scrollWidth];
+		})()`)
+		if beside := got[0] <= got[1]; beside != c.beside || beside && got[2] < 340 || got[3] != 2 || int(got[4]) > c.width {
+			t.Errorf("at %d: %v", c.width, got)
+		}
+	}
 }
 
 // What stands in a fold is found: by the browser's own search, and by the page's field, which opens the fold.

@@ -91,7 +91,7 @@ func (p *page) writeTree() {
 				if n := t.Row(i + 1).Node; p.beginsBranch(n) {
 					told = n
 					p.putHTML(" ")
-					p.writeElement("i", "", t.Reason(n).Text(formatMoment))
+					p.writeElement("i", "", t.Reason(n).Text(formatMinute))
 				}
 			}
 			p.putHTML("</li>")
@@ -102,7 +102,7 @@ func (p *page) writeTree() {
 			p.putHTML(`<li class="z">`)
 			p.writeText(strings.Map(lineAlong, string(gutter)))
 			p.putHTML(" ")
-			p.writeElement("i", "", t.Reason(n).Text(formatMoment))
+			p.writeElement("i", "", t.Reason(n).Text(formatMinute))
 			p.putHTML("</li>")
 		}
 		p.writeRow(n, string(gutter), width)
@@ -186,7 +186,7 @@ func (p *page) writeTalk(ctx context.Context) error {
 	next, stop := iter.Pull2(p.decodeLine(ctx, path))
 	defer stop()
 	roots := query.NewRoots(t)
-	parted := false // the kept line stands beside the branch above it
+	beside := 0 // the snapshots of the kept line that still stand beside the branches above them
 	for i := 0; i < t.Rows(); i++ {
 		n := t.Row(i).Node
 		if n == model.NoNode {
@@ -201,9 +201,11 @@ func (p *page) writeTalk(ctx context.Context) error {
 				return err
 			}
 			p.writeSnapshot(ctx, n, said)
-			if parted {
-				p.putHTML("</div></div>")
-				parted = false
+			if beside > 0 {
+				if beside--; beside == 0 || !p.goesOn(i+1) {
+					p.putHTML("</div></div>")
+					beside = 0
+				}
 			}
 			continue
 		}
@@ -218,23 +220,28 @@ func (p *page) writeTalk(ctx context.Context) error {
 			}
 			i++
 		}
-		if !parted {
+		if beside == 0 {
 			p.putHTML(`<div class="fork">`)
 		}
-		parted = true
+		beside = max(beside, len(branch))
 		if err := p.writeBranch(ctx, branch); err != nil {
 			return err
 		}
-		if p.nextShown(i+1) == model.NoNode || t.OnPath(p.nextShown(i+1)) {
+		if next := p.nextShown(i + 1); next == model.NoNode {
+			p.putHTML("</div>")
+			beside = 0
+		} else if t.OnPath(next) {
 			p.putHTML(`<div class="kept">`)
 			p.writeElement("p", "here", "here it parted; this is the line that was kept")
 		}
-		if p.nextShown(i+1) == model.NoNode {
-			p.putHTML("</div></div>")
-			parted = false
-		}
 	}
 	return nil
+}
+
+// goesOn reports whether the next visit from row i on is on the active path.
+func (p *page) goesOn(i int) bool {
+	next := p.nextShown(i)
+	return next != model.NoNode && p.Timeline.OnPath(next)
 }
 
 // nextShown returns the visit of the first row from i on that has one.
@@ -276,6 +283,30 @@ func (p *page) writeBranch(ctx context.Context, branch []model.Node) error {
 	return nil
 }
 
+// writeUsage writes the tokens of the answers that a visit adds, and their price where it is known.
+func (p *page) writeUsage(n model.Node) {
+	sum, prices := query.Sum{}, p.Prices
+	if prices == nil {
+		prices = unpriced{}
+	}
+	sum.Add(p.additions[n].Stat, prices)
+	text := sum.TokensText()
+	if cost := sum.CostText(p.Currency); cost != "" {
+		text = strings.TrimPrefix(text+" · "+cost, " · ")
+	}
+	if text != "" {
+		p.putHTML(" ")
+		p.writeElement("span", "use", text)
+	}
+}
+
+// unpriced is a list without prices.
+type unpriced struct{}
+
+func (unpriced) Cost(conversation.Usage) (float64, conversation.PriceSource) {
+	return 0, conversation.Unpriced
+}
+
 // nameOf returns the name of a visit, "the start" for model.NoNode.
 func (p *page) nameOf(n model.Node) string {
 	if n == model.NoNode {
@@ -311,6 +342,7 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 		p.putHTML(" ")
 		p.writeText(conversation.Cut(p.titles[n], mostTitle))
 	}
+	p.writeUsage(n)
 	if !h.CreatedAt.IsZero() {
 		p.putHTML(" <time>")
 		p.writeText(formatMoment(h.CreatedAt))

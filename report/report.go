@@ -66,6 +66,9 @@ type Session struct {
 	Name string
 	// Facts returns the lines of the card from the stats of the visits; it may be nil.
 	Facts func(stats []query.Stat) []model.Fact
+	// Prices are the prices of models, in Currency; nil leaves all prices out.
+	Prices   query.Prices
+	Currency string
 	// Redactor hides secrets; nil hides none.
 	Redactor *redact.Redactor
 	// Notes returns lines that stand on top of the page, such as on what was left out, once all is redacted. It may
@@ -134,7 +137,7 @@ type page struct {
 	Session
 	// prefix begins the anchors of a page that shares its file with another one.
 	prefix string
-	// additions has one element a visit, and messages has those that they add.
+	// additions has one element a visit, and messages has the messages that these add.
 	additions []query.Addition
 	messages  query.Messages
 	// titles are the titles of the visits, without secrets.
@@ -195,6 +198,14 @@ func formatMoment(t time.Time) string {
 		return "unknown"
 	}
 	return t.UTC().Format(time.DateTime) + " UTC"
+}
+
+// formatMinute returns a time as the tree shows it, where there is less room.
+func formatMinute(t time.Time) string {
+	if t.IsZero() {
+		return "unknown"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
 }
 
 // cutText returns the beginning of a text of most bytes, never a part of a character, and whether

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/query"
 	"hindcast/redact"
 	"hindcast/report"
@@ -299,6 +300,45 @@ func TestWrite_isLinear(t *testing.T) {
 	}
 	if size5 > 6*size || allocated5 > 6*allocated {
 		t.Errorf("%d bytes and %.0f allocations for 200 snapshots, %d and %.0f for 1,000", size, allocated, size5, allocated5)
+	}
+}
+
+// flat is a price list: each token that a model writes costs a cent.
+type flat struct{}
+
+func (flat) Cost(u conversation.Usage) (float64, conversation.PriceSource) {
+	return u.Output / 100, conversation.UserPrice
+}
+
+// Each answer has its tokens, and its price where one is known, at the snapshot that adds it.
+func TestWrite_tellsWhatAnswersCost(t *testing.T) {
+	s := fake.New()
+	states := []string{`{"messages":[{"role":"user","content":[{"text":"hi"}]}]}`,
+		`{"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"text":"one"}],"usage":{"inputTokens":21400,"outputTokens":300,"totalTokens":21700,"cacheReadInputTokens":20100}}]}`}
+	if _, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
+		parent := ""
+		for i, state := range states {
+			h := model.Header{ID: model.SnapshotID([]byte(state)), ParentID: parent, SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i), Head: i == 1}
+			parent = h.ID
+			yield(store.Row{Header: h, State: []byte(state)}, nil)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	page := report.Session{Store: s, Timeline: model.NewTimeline(storetest.Headers(t, s, "s")), ID: "s"}
+	for _, c := range []struct {
+		prices query.Prices
+		want   string
+	}{{nil, "21.4k in, 300 out, 20.1k from cache"}, {flat{}, "21.4k in, 300 out, 20.1k from cache · 3.00 EUR"}} {
+		page.Prices, page.Currency = c.prices, "EUR"
+		var text strings.Builder
+		if err := report.Write(t.Context(), &text, page); err != nil {
+			t.Fatal(err)
+		}
+		_, second, _ := strings.Cut(text.String(), `id="n1"`)
+		if !strings.Contains(second, `<span class="use">`+c.want+`</span>`) || strings.Count(text.String(), `class="use"`) != 1 {
+			t.Errorf("the page lacks %q: %.600s", c.want, second)
+		}
 	}
 }
 

@@ -107,15 +107,9 @@ func (c *Content) addPath(u *Usage, tokens bool) {
 // sumText says a sum in words; what is nothing is left out.
 func (u *Usage) sumText(s *NamedSum) string {
 	var words []string
-	say := func(n float64, what string) {
-		if n > 0 {
-			words = append(words, model.ShortCount(n)+" "+what)
-		}
+	if tokens := s.TokensText(); tokens != "" {
+		words = append(words, tokens)
 	}
-	say(s.Input, "in")
-	say(s.Output, "out")
-	say(s.CacheRead, "from cache")
-	say(s.CacheWrite, "into cache")
 	if cost := s.CostText(u.Currency); cost != "" {
 		words = append(words, cost)
 	}
