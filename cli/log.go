@@ -92,7 +92,7 @@ With --json it is one array of headers in the same order.`,
 		if unread > 0 {
 			mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), shellWord(of.address), shellWord(of.session))
 		}
-		p.writeLog(of.session, mark, t, rows)
+		p.writeLog(of.session, mark, model.NounsOf(of.store.Kind()), t, rows)
 		return nil
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -183,20 +183,26 @@ func isStep(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
 // maxLanes bounds how much of a line the drawing takes.
 const maxLanes = 16
 
+// writeTitle writes the name of a session, how many snapshots it has, and what more is known, in the words of its framework.
+func (p *printer) writeTitle(session string, nouns model.Nouns, t *model.Timeline, more string) {
+	name := p.fitName(nouns.NameSession(printable.String(session)), max(p.width/3, leastFit))
+	fmt.Fprintf(p, "%s  %s, %d off the path%s\n", p.paint.in(bold, name), model.Count(t.Snapshots(), nouns.Snapshot), t.Orphans(), more)
+}
+
 // writeLog draws rows of a timeline, below the session's name and a mark, or "".
-func (p *printer) writeLog(session, mark string, t *model.Timeline, rows rowSpan) {
+func (p *printer) writeLog(session, mark string, nouns model.Nouns, t *model.Timeline, rows rowSpan) {
 	head := "no head"
 	if h := t.Head(); h != model.NoNode {
 		head = "head " + t.Name(h)
 	}
-	fmt.Fprintf(p, "%s  %s, %d off the path, %s\n", p.paint.in(bold, p.fitName(printable.String(session), max(p.width/3, leastFit))), model.Count(t.Snapshots(), "snapshot"), t.Orphans(), head)
+	p.writeTitle(session, nouns, t, ", "+head)
 	if mark != "" {
 		p.Write(append(appendIn(nil, p.paint, red, []byte(mark)), '\n'))
 	}
 	if t.Len() == 0 {
 		return
 	}
-	p.writeLeftOut(t, rowSpan{0, rows.from}, "above")
+	p.writeLeftOut(nouns, t, rowSpan{0, rows.from}, "above")
 	cols := p.measureColumns(t, rows)
 	var body, out []byte
 	lanes := min(t.Lanes(), maxLanes)
@@ -211,12 +217,12 @@ func (p *printer) writeLog(session, mark string, t *model.Timeline, rows rowSpan
 		}
 		p.Write(append(bytes.TrimRight(out, " "), '\n'))
 	}
-	p.writeLeftOut(t, rowSpan{rows.to, t.Rows()}, "below")
-	p.writeReasons(t, rows)
+	p.writeLeftOut(nouns, t, rowSpan{rows.to, t.Rows()}, "below")
+	p.writeReasons(nouns, t, rows)
 }
 
 // writeLeftOut says how many snapshots have their rows among those that are not drawn, and where these are.
-func (p *printer) writeLeftOut(t *model.Timeline, rows rowSpan, where string) {
+func (p *printer) writeLeftOut(nouns model.Nouns, t *model.Timeline, rows rowSpan, where string) {
 	n := 0
 	for row := rows.from; row < rows.to; row++ {
 		if isSnapshot(t, row) {
@@ -226,7 +232,7 @@ func (p *printer) writeLeftOut(t *model.Timeline, rows rowSpan, where string) {
 	if n == 0 {
 		return
 	}
-	fmt.Fprintf(p, "%s %s are left out", model.Count(n, "snapshot"), where)
+	fmt.Fprintf(p, "%s %s are left out", model.Count(n, nouns.Snapshot), where)
 	if h := t.Head(); h != model.NoNode && t.RowOf(h) >= rows.from && t.RowOf(h) < rows.to {
 		fmt.Fprintf(p, ", and the head %s with them", t.Name(h))
 	}
@@ -336,7 +342,7 @@ func markWords(h *model.Header) string {
 }
 
 // writeReasons writes why snapshots are off the active path, a line for each reason.
-func (p *printer) writeReasons(t *model.Timeline, rows rowSpan) {
+func (p *printer) writeReasons(nouns model.Nouns, t *model.Timeline, rows rowSpan) {
 	var order []model.Reason
 	names := map[model.Reason][]string{}
 	for row := rows.from; row < rows.to; row++ {
@@ -354,7 +360,7 @@ func (p *printer) writeReasons(t *model.Timeline, rows rowSpan) {
 		list := names[reason]
 		which := list[0]
 		if len(list) > 1 {
-			which += fmt.Sprintf(" to %s, %d snapshots", list[len(list)-1], len(list))
+			which += fmt.Sprintf(" to %s, %s", list[len(list)-1], model.Count(len(list), nouns.Snapshot))
 		}
 		fmt.Fprintf(p, "%s %s: %s\n", p.glyphs.Orphaned, which, reason.Text(formatMoment))
 	}

@@ -37,7 +37,7 @@ func grown(n int) *model.Timeline {
 
 func logged(t *model.Timeline) {
 	p := &printer{Writer: bufio.NewWriter(io.Discard), glyphs: look.Unicode}
-	p.writeLog("s", "", t, rowSpan{0, t.Rows()})
+	p.writeLog("s", "", model.NounsOf(""), t, rowSpan{0, t.Rows()})
 }
 
 // A row is written into memory that the next one uses again.

@@ -131,6 +131,7 @@ sums, for the answers are counted in both.`,
 // sums is the result of stats for a session.
 type sums struct {
 	session string
+	nouns   model.Nouns
 	query   *query.Session
 	*model.Timeline
 	stats  []query.Stat
@@ -149,7 +150,7 @@ func addUp(ctx context.Context, s store.Store, session string, list *prices.List
 	if err != nil {
 		return nil, err
 	}
-	all := &sums{session: session, query: query.Open(s, t), Timeline: t, prices: list}
+	all := &sums{session: session, nouns: model.NounsOf(s.Kind()), query: query.Open(s, t), Timeline: t, prices: list}
 	for stat, err := range all.query.Stats(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("stats: %w", err)
@@ -371,7 +372,7 @@ func (s *sums) answerColumns(sum *query.Sum) []string {
 // writeStats writes the sums for people: a table for the parts of the session, one for the turns
 // of the path, and one for the keys of the state.
 func (p *printer) writeStats(s *sums, snapshots bool) {
-	fmt.Fprintf(p, "%s  %s, %d off the path\n\n", p.paint.in(bold, p.fitName(printable.String(s.session), max(p.width/3, leastFit))), model.Count(s.Timeline.Snapshots(), "snapshot"), s.Orphans())
+	p.writeTitle(s.session, s.nouns, s.Timeline, "\n")
 	t := table{numbers: true}
 	row := func(name string, count int, sum *query.Sum) {
 		t.addRow(slices.Concat([]string{name, strconv.Itoa(count)}, s.answerColumns(sum), []string{strconv.Itoa(sum.Calls), strconv.Itoa(sum.Errors)})...)

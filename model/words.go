@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"iter"
 	"strconv"
 )
@@ -156,4 +157,31 @@ func (h *Header) EventWord() string {
 		return seedWords[h.Event]
 	}
 	return h.EventID()
+}
+
+// Nouns are the words for a session, a turn of it and a snapshot. Their plurals end in s.
+type Nouns struct{ Session, Turn, Snapshot string }
+
+// frameworkNouns are the words of frameworks that have their own, by the kind of store.
+var frameworkNouns = map[string]Nouns{
+	"adk":             {Snapshot: "event"},
+	"agent-framework": {Turn: "run"},
+	"crewai":          {Turn: "run", Snapshot: "checkpoint"},
+	"langgraph":       {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
+	"llamaindex":      {Turn: "run"},
+	"openai-agents":   {Snapshot: "item"},
+}
+
+// NounsOf returns the words of a kind of store: its framework's own, else Hindcast's.
+func NounsOf(kind string) Nouns {
+	own := frameworkNouns[kind]
+	return Nouns{cmp.Or(own.Session, "session"), cmp.Or(own.Turn, "turn"), cmp.Or(own.Snapshot, "snapshot")}
+}
+
+// NameSession returns the name of a session, behind the framework's own word for it: "thread tour".
+func (n Nouns) NameSession(name string) string {
+	if n.Session == "session" {
+		return name
+	}
+	return n.Session + " " + name
 }

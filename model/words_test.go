@@ -73,3 +73,16 @@ func TestEventWord_isShort(t *testing.T) {
 		}
 	}
 }
+
+func TestNounsOf_theFrameworksOwn(t *testing.T) {
+	for kind, want := range map[string]Nouns{
+		"langgraph": {"thread", "run", "checkpoint"}, "adk": {"session", "turn", "event"}, "claude-code": {"session", "turn", "snapshot"}, "": {"session", "turn", "snapshot"},
+	} {
+		if got := NounsOf(kind); got != want {
+			t.Errorf("%q: %+v, want %+v", kind, got, want)
+		}
+	}
+	if got := NounsOf("langgraph").NameSession("tour") + ", " + NounsOf("strands").NameSession("tour"); got != "thread tour, tour" {
+		t.Error(got)
+	}
+}

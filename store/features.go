@@ -77,9 +77,6 @@ type Features struct {
 	// snapshot has them as of now. A branch that a restore left has them as of then at its tip, if the record
 	// of then was kept. The other kinds record whole states.
 	DerivedIDs func() string
-	// Noun is the framework's own word for a snapshot, whose plural ends in s: "checkpoint". It is "" where the
-	// framework has none.
-	Noun string
 	// Own are the parts of a state that the framework keeps for itself; nil if the kind knows no such part.
 	Own   *Own
 	Facts func(ctx context.Context, ref model.Ref) ([]model.Fact, error)

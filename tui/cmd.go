@@ -54,7 +54,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	}
 	m.landing, m.asked = model.Ref{}, asked{}
 	m.showTimeline(timeline.Prepare(model.NewTimeline(nil)))
-	m.timeline.SetNoun(m.o.Store.Features().Noun)
+	m.timeline.SetNouns(m.nouns())
 	m.focusOn(onTimeline)
 	read := m.readSession()
 	m.info.listed = m.listedFaults(id)

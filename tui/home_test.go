@@ -320,3 +320,12 @@ func TestRun_endsWhereNothingIsFound(t *testing.T) {
 		}
 	}
 }
+
+// A list of one framework's sessions has its words, a list of several Hindcast's.
+func TestHome_hasTheWordsOfTheFramework(t *testing.T) {
+	t.Parallel()
+	p := start(t, recordedSession(t, "langgraph/agent.db", ""), 120, 20)
+	shows(t, p, "Threads", "3 threads", "checkpoints")
+	lacks(t, p, "essions", "snapshots")
+	shows(t, start(t, recordedSession(t, "adk/sqlite_service.db", ""), 120, 20), "Sessions", "3 sessions", "events")
+}

@@ -382,7 +382,7 @@ func (m *Model) showList(gen uint64, content *picker.Content, took time.Duration
 }
 
 func (m *Model) listBox() box {
-	b := box{rect: m.layout.rows, edge: m.styles.Focus, pane: m.list, title: m.titleOf("Sessions"), foot: m.list.Status()}
+	b := box{rect: m.layout.rows, edge: m.styles.Focus, pane: m.list, title: m.titleOf(m.list.Title()), foot: m.list.Status()}
 	if m.list.Len() == 0 {
 		b.pane, b.foot = blank{m, "There are no sessions yet."}, ""
 		if m.alone {

@@ -161,6 +161,9 @@ func (m *Model) appendHeader(dst []byte) []byte {
 			facts = text
 		}
 	}
+	if noun := m.nouns().NameSession(""); r.Room() >= right()+cells(facts, apart)+name+cells(noun, 0) {
+		r.Put(s.Muted, noun)
+	}
 	room := max(r.Room()-right()-cells(facts, apart), 0)
 	r.Column(s.Strong, cell.ShortID(m.session, room, g.Ellipsis), room)
 	if facts != "" {
@@ -185,6 +188,9 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	}
 	return r.End(s.Text)
 }
+
+// nouns returns the words of the framework whose store is open.
+func (m *Model) nouns() model.Nouns { return model.NounsOf(m.o.Store.Kind()) }
 
 // putStore names what is open.
 func (m *Model) putStore(r *cell.Row) {

@@ -55,9 +55,8 @@ type Format struct {
 	// Name is the name of the kind. Framework names the framework that the faults are about. IDs describes the
 	// row IDs in a few words.
 	Name, Framework, IDs string
-	// Noun is that of [store.Features], and Own the paths of its Own.
-	Noun string
-	Own  []string
+	// Own are the paths of the Own of [store.Features].
+	Own []string
 	// Nested reports that session "a/b" belongs to session "a", which changes with it.
 	Nested bool
 

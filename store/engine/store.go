@@ -36,7 +36,7 @@ func New(f Format, m Medium, address string) *Store {
 	s := &Store{format: f, medium: m, address: address, listing: "list sessions"}
 	s.features = store.Features{
 		Tail: s.Tail, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,
-		DerivedIDs: s.DerivedIDs, Noun: f.Noun, Facts: s.Facts, Gaps: s.Gaps, Resume: s.Resume,
+		DerivedIDs: s.DerivedIDs, Facts: s.Facts, Gaps: s.Gaps, Resume: s.Resume,
 		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
 	if len(f.Own) > 0 {

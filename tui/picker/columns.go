@@ -14,6 +14,8 @@ import (
 // column is one of the facts about a row. It is left out where no row has it.
 type column struct {
 	name string
+	// noun is the word whose plural stands above the column in place of name; it may be nil.
+	noun func(n *model.Nouns) string
 	// left says that it stands before the words.
 	left bool
 	// rank says which columns a narrow pane keeps: those with the lowest. Those from roomy on show where the words
@@ -42,12 +44,12 @@ var columns = []column{
 	{name: "tool", left: true, rank: 2, width: 10, text: func(c *Content, i int) string { return toolOf(&c.rows[i]) },
 		style: func(t *theme.Tokens) theme.Style { return t.Muted }},
 	{name: "project", left: true, rank: 4, width: 20, text: func(c *Content, i int) string { return c.projects[i] }},
-	{name: "snapshots", rank: 9, width: 9, text: func(c *Content, i int) string { return countText(c.rows[i].Snapshots) }},
-	{name: "turns", rank: 7, width: 11, sum: func(s *Sum) string {
+	{name: "snapshots", noun: func(n *model.Nouns) string { return n.Snapshot }, rank: 9, width: 11, text: func(c *Content, i int) string { return countText(c.rows[i].Snapshots) }},
+	{name: "turns", noun: func(n *model.Nouns) string { return n.Turn }, rank: 7, width: 11, sum: func(s *Sum) string {
 		if s.Turns == 0 {
 			return ""
 		}
-		return model.Count(s.Turns, cmp.Or(turnNouns[s.Kind], "turn"))
+		return model.Count(s.Turns, model.NounsOf(s.Kind).Turn)
 	}},
 	{name: "left", rank: 5, width: 6, sum: func(s *Sum) string { return countText(s.Left) }, words: "left off the path",
 		sign:  func(g *theme.Glyphs) string { return g.Orphaned },
@@ -78,14 +80,22 @@ var shortTools = map[string]string{
 	"postgres": "hindcast", "jsonl": "hindcast",
 }
 
-// turnNouns are the words for a turn of a person in the frameworks that have their own.
-var turnNouns = map[string]string{"langgraph": "run", "crewai": "run", "llamaindex": "run", "agent-framework": "run"}
+// headColumn returns what stands above a column.
+func (c *Content) headColumn(k int) string {
+	if noun := columns[k].noun; noun != nil {
+		return noun(&c.nouns) + "s"
+	}
+	return columns[k].name
+}
 
 // toolOf returns the word for the tool that wrote a session.
 func toolOf(row *Row) string {
-	kind := cmp.Or(row.Kind, row.Store.Name)
+	kind := kindOf(row)
 	return cmp.Or(shortTools[kind], kind)
 }
+
+// kindOf returns the kind of store that a session is in.
+func kindOf(row *Row) string { return cmp.Or(row.Kind, row.Store.Name) }
 
 // wordsOf returns the title of a session, after its id if it has no project. For a store that could not be read it
 // returns the address and the error.

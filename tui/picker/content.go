@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"hindcast/model"
 	"hindcast/store/home"
 	"hindcast/tui/cell"
 )
@@ -37,11 +38,13 @@ type Content struct {
 	// sessions is how many rows are sessions, and faulty how many of them have faults.
 	sessions, faulty int
 	day              calendar
+	// nouns are the words of the kind that all rows are of.
+	nouns model.Nouns
 }
 
 // Prepare works out what the list needs of rows at a moment, whose zone is that of the times.
 func Prepare(rows []Row, now time.Time) *Content {
-	c := &Content{rows: rows, day: calendar{now}, projects: shortProjects(rows), widths: make([]int, len(columns))}
+	c := &Content{rows: rows, nouns: nounsOf(rows), day: calendar{now}, projects: shortProjects(rows), widths: make([]int, len(columns))}
 	tools, stores := map[string]bool{}, map[*home.Store]bool{}
 	for i := range rows {
 		row := &rows[i]
@@ -59,7 +62,7 @@ func Prepare(rows []Row, now time.Time) *Content {
 		for k := range columns {
 			if columns[k].text != nil && columns[k].text(c, i) != "" {
 				text := columns[k].text(c, i)
-				c.widths[k] = min(max(c.widths[k], cell.Width(columns[k].name), cell.Width(text)), columns[k].width)
+				c.widths[k] = min(max(c.widths[k], cell.Width(c.headColumn(k)), cell.Width(text)), columns[k].width)
 			}
 		}
 	}
@@ -68,6 +71,19 @@ func Prepare(rows []Row, now time.Time) *Content {
 		c.widths[toolColumn] = 0 // it would be the same in each row
 	}
 	return c
+}
+
+// nounsOf returns the words of the kind that all rows are of, those of no kind where there are several.
+func nounsOf(rows []Row) model.Nouns {
+	kind := ""
+	for i := range rows {
+		of := kindOf(&rows[i])
+		if i > 0 && of != kind {
+			return model.NounsOf("")
+		}
+		kind = of
+	}
+	return model.NounsOf(kind)
 }
 
 // mostNested bounds how deep sub-agents of sub-agents are followed; a damaged store may have a cycle.

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hindcast/keymap"
@@ -45,7 +46,7 @@ type Pane struct {
 // New returns an empty list.
 func New(styles *theme.Styles) *Pane {
 	return &Pane{
-		styles: styles, content: &Content{widths: make([]int, len(columns))},
+		styles: styles, content: &Content{widths: make([]int, len(columns)), nouns: model.NounsOf("")},
 		unfolded: map[Name]bool{}, sums: map[Name]*Sum{}, widths: make([]int, len(columns)),
 	}
 }
@@ -207,10 +208,16 @@ func (p *Pane) Len() int { return p.content.Len() }
 // Sessions returns the number of rows that are sessions, folded or not.
 func (p *Pane) Sessions() int { return p.content.sessions }
 
+// Title names the pane: "Sessions", or the word of the framework whose sessions all are.
+func (p *Pane) Title() string {
+	noun := p.content.nouns.Session
+	return strings.ToUpper(noun[:1]) + noun[1:] + "s"
+}
+
 // Status says how many rows there are, and how they are sorted and grouped
 // if not as at first.
 func (p *Pane) Status() string {
-	text := model.Count(p.Sessions(), "session")
+	text := model.Count(p.Sessions(), p.content.nouns.Session)
 	if p.order > 0 {
 		text += ", " + orders[p.order].words
 	}
@@ -300,9 +307,9 @@ func (p *Pane) putTitles(r *cell.Row) {
 		case k < 0:
 			r.Column(muted, "begins with", width)
 		case columns[k].left:
-			r.Column(muted, columns[k].name, width)
+			r.Column(muted, p.content.headColumn(k), width)
 		default:
-			r.ColumnRight(muted, columns[k].name, width)
+			r.ColumnRight(muted, p.content.headColumn(k), width)
 		}
 	})
 }

@@ -65,7 +65,7 @@ func (p *Pane) AddSums(sums map[Name]*Sum) (again bool) {
 		if c := &columns[k]; c.sum != nil {
 			for _, sum := range sums {
 				if text := c.sum(sum); text != "" {
-					p.widths[k] = min(max(p.widths[k], cell.Width(c.name), cell.Width(text)+1), c.width)
+					p.widths[k] = min(max(p.widths[k], cell.Width(p.content.headColumn(k)), cell.Width(text)+1), c.width)
 				}
 			}
 		}

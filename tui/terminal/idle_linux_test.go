@@ -20,7 +20,7 @@ import (
 )
 
 // sessions are what the list says that it has.
-var sessions = regexp.MustCompile(`\d+ sessions`)
+var sessions = regexp.MustCompile(`\d+ (sessions|threads)`)
 
 // While nothing moves, nothing runs: for four seconds no thread of the program stops to wait, as
 // each does after it was woken. Then what another process writes wakes it, is shown. A timer of half a second would wake it eight times.

@@ -286,10 +286,10 @@ func nameOf(t *model.Timeline, n model.Node, buf []byte) (index, suffix []byte) 
 }
 
 // appendTurn writes the turn of a snapshot, which may be counted only later.
-func appendTurn(dst []byte, h *model.Header, unknown string) []byte {
-	dst = append(dst, "turn "...)
+func (p *Pane) appendTurn(dst []byte, h *model.Header) []byte {
+	dst = append(append(dst, p.nouns.Turn...), ' ')
 	if h.TurnIndex == model.TurnUnknown {
-		return append(dst, unknown...)
+		return append(dst, p.styles.Glyphs.Ellipsis...)
 	}
 	return strconv.AppendInt(dst, int64(h.TurnIndex), 10)
 }
@@ -403,7 +403,7 @@ func (p *Pane) drawExplanation(r *cell.Row) {
 	n, g := p.cursor, &p.styles.Glyphs
 	h := p.t.Header(n)
 	r.Fill(p.styles.Text, 1)
-	r.PutBytes(p.styles.Muted, appendTurn(p.scratch[:0], &h, g.Ellipsis))
+	r.PutBytes(p.styles.Muted, p.appendTurn(p.scratch[:0], &h))
 	dot := func() { r.Put(p.styles.Muted, " "+g.Dot+" ") }
 	for _, label := range p.labels.Of(n) {
 		dot()

@@ -141,16 +141,16 @@ type Pane struct {
 	extra   []Column
 	cost    func(first model.Node) string // of a turn; may be nil
 	columns columns
-	whole   bool                // the cursor's row shows all of its title
-	scratch [64]byte            // for what a row is made of
-	scrub   []tick              // of the cells of the scrubber
-	noun    string              // the framework's word for a snapshot, or ""
+	whole   bool     // the cursor's row shows all of its title
+	scratch [64]byte // for what a row is made of
+	scrub   []tick   // of the cells of the scrubber
+	nouns   model.Nouns
 	faulty  map[string]struct{} // ids of snapshots that the store has a fault of
 }
 
 // New returns an empty pane. Times are shown in zone.
 func New(styles *theme.Styles, zone *time.Location) *Pane {
-	p := &Pane{styles: styles, zone: zone}
+	p := &Pane{styles: styles, zone: zone, nouns: model.NounsOf("")}
 	p.Set(Prepare(model.NewTimeline(nil)))
 	return p
 }
@@ -546,12 +546,12 @@ func (p *Pane) Position() string {
 // Title names the pane.
 func (p *Pane) Title() string { return "Timeline" }
 
-// SetNoun sets the framework's word for a snapshot, "" where it has none.
-func (p *Pane) SetNoun(noun string) { p.noun = noun }
+// SetNouns sets the words of the framework. They are Hindcast's own before.
+func (p *Pane) SetNouns(nouns model.Nouns) { p.nouns = nouns }
 
 // Size says how much there is.
 func (p *Pane) Size() string {
-	text := model.Count(p.t.Snapshots(), cmp.Or(p.noun, "snapshot"))
+	text := model.Count(p.t.Snapshots(), p.nouns.Snapshot)
 	if p.c.More {
 		text = "the last " + text
 	}

@@ -96,8 +96,8 @@ type New struct {
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework, IDs and Noun are documented at store.Kind and [store.Features].
-	Name, Framework, IDs, Noun string
+	// Name, Framework and IDs are documented at store.Kind and [store.Features].
+	Name, Framework, IDs string
 	// Own are the paths of the Own of [store.Features].
 	Own []string
 	// Depth is how many levels of folders below the one that is opened have files.

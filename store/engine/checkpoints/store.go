@@ -64,7 +64,7 @@ func (k Kind) Open(ctx context.Context, cache *files.Cache, at engine.Site) (*en
 // engineFormat returns the engine's format for a folder of the kind.
 func (r reader) engineFormat() engine.Format {
 	return engine.Format{
-		Name: r.Kind.Name, Framework: r.Framework, IDs: r.IDs, Noun: r.Noun, Own: r.Own,
+		Name: r.Kind.Name, Framework: r.Framework, IDs: r.IDs, Own: r.Own,
 		Sessions: r.listSessions, Place: r.findPlace, Read: r.readSession, State: r.readState, About: r.describeRow, Faults: r.findFaults, Info: r.fillInfo,
 		Check: r.checkFiles, Lacks: r.explainLack, Move: r.planMove, Next: r.predictNext,
 	}

@@ -41,7 +41,7 @@ type moment struct {
 // newStore returns the store of the kind on the tables.
 func (m *medium) newStore() *engine.Store {
 	return engine.New(engine.Format{
-		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs, Noun: m.kind.Noun, Own: m.kind.Own, Nested: true,
+		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs, Own: m.kind.Own, Nested: true,
 		Sessions: m.listSessions, Memoise: m.listAgain, Places: m.enginePlaces, Read: m.readSession, Tail: m.tail, State: m.readState, About: m.describeRow, Info: fillInfo,
 		Weave: m.weaveStates, Lacks: m.explainLack, Move: m.planMove, Next: m.predictNext,
 	}, m, m.address)

@@ -105,8 +105,8 @@ type About = engine.About
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework, IDs and Noun are documented at store.Kind and [store.Features].
-	Name, Framework, IDs, Noun string
+	// Name, Framework and IDs are documented at store.Kind and [store.Features].
+	Name, Framework, IDs string
 	// Own are the paths of the Own of [store.Features].
 	Own []string
 	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.

@@ -35,7 +35,7 @@ import (
 )
 
 var kind = rows.Kind{
-	Name: "adk", Framework: "ADK", Noun: "event",
+	Name: "adk", Framework: "ADK",
 	IDs: "the event's, which ADK drew",
 	Own: []string{
 		"/*/*/id", "/*/*/invocation_id", "/*/*/timestamp", "/*/*/node_info", "/*/*/usage_metadata", "/*/*/long_running_tool_ids",

@@ -53,7 +53,7 @@ func Kind(cache *files.Cache) engine.Kind {
 }
 
 var folderKind = checkpoints.Kind{
-	Name: name, Framework: "crewAI", Noun: "checkpoint", Depth: 4,
+	Name: name, Framework: "crewAI", Depth: 4,
 	IDs: "the checkpoint's, made of its second and a random number",
 	Own: []string{
 		"/parent_id", "/branch", "/trigger", "/event_record", "/entities/*/execution_context", "/entities/*/checkpoint_method_counts",

@@ -27,7 +27,7 @@ const run = `iif(json_valid(data, 9),
 // kindOfRows returns the kind of the file at a path.
 func kindOfRows(path string) rows.Kind {
 	return rows.Kind{
-		Name: name, Framework: "crewAI", Noun: "checkpoint",
+		Name: name, Framework: "crewAI",
 		IDs:       folderKind.IDs,
 		Own:       folderKind.Own,
 		Does:      []model.Op{model.OpRestore},

@@ -38,7 +38,7 @@ import (
 )
 
 var kind = rows.Kind{
-	Name: "langgraph", Framework: "LangGraph", Noun: "checkpoint",
+	Name: "langgraph", Framework: "LangGraph",
 	IDs:  "the checkpoint's, made of its time and its step",
 	Does: []model.Op{model.OpRestore, model.OpFork, model.OpRepair},
 	Tables: map[string]string{

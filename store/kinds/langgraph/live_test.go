@@ -179,7 +179,7 @@ func TestAbout_severalQuestions(t *testing.T) {
 }
 
 // A copy that LangGraph makes where it goes back in time has the title of what it is a copy of, and what is left says
-// that the thread went on.
+// that the thread was forked.
 func TestLog_timeTravel(t *testing.T) {
 	said := `[{"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessage"],"kwargs":{"content":"It rains.","id":"a"}}]`
 	const document, fork = `{"v":4,"channel_values":{}}`, `{"source":"fork","step":1,"parents":{}}`
@@ -192,7 +192,7 @@ func TestLog_timeTravel(t *testing.T) {
 	if h := headers[3]; h.Title != "It rains." || h.EventName != "fork" || !h.Head {
 		t.Errorf("%+v", h)
 	}
-	if r := headers[2].Reason; r == nil || r.Kind != model.ReasonWentOn || !strings.HasPrefix(r.Text(func(time.Time) string { return "" }), "left when the agent went on from #1") {
+	if r := headers[2].Reason; r == nil || r.Kind != model.ReasonForked || !strings.HasPrefix(r.Text(func(time.Time) string { return "" }), "left by a fork from #1") {
 		t.Errorf("%+v", r)
 	}
 }

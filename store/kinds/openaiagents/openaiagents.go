@@ -35,7 +35,7 @@ import (
 const sessions, messages = "agent_sessions", "agent_messages"
 
 var kind = rows.Kind{
-	Name: "openai-agents", Framework: "OpenAI Agents SDK", Noun: "item",
+	Name: "openai-agents", Framework: "OpenAI Agents SDK",
 	IDs:  "the item's number in its table",
 	Does: []model.Op{model.OpFork, model.OpRepair},
 	Refuses: map[model.Op]string{
