@@ -71,8 +71,18 @@ func (u *unit) addText(doc *prose.Doc, in int, pick sheet.Pick) {
 // addBody adds the text of a block.
 func (p *Pane) addBody(u *unit, b *conversation.Block, in int, pick sheet.Pick) {
 	v := p.c.textOf(b)
+	p.saySpelled(u, b.Body, in)
 	v.in, v.style = in, pick
 	u.pieces = append(u.pieces, v)
+}
+
+// saySpelled says of a text that is too long to be laid out why it is shown as it is spelled, and what lays it out.
+func (p *Pane) saySpelled(u *unit, n jsontape.Node, in int) {
+	t := p.c.conv.Tape()
+	if size := len(t.Raw(n)); size > prose.LongestDoc && t.Kind(n) == jsontape.String && !p.raw {
+		u.addWords(in, sheet.Muted, fmt.Sprintf("as it is spelled: %s is more than %s; hindcast messages --md writes it to be laid out",
+			model.AppendSize(nil, int64(size)), model.AppendSize(nil, prose.LongestDoc)))
+	}
 }
 
 // textOf returns the text of a block: prose as markdown, and what an agent gave beside it as it is.
@@ -241,6 +251,7 @@ func (p *Pane) layOutMember(u *unit, n, c jsontape.Node) {
 func (p *Pane) addString(u *unit, n jsontape.Node, language string, in int) {
 	t := p.c.conv.Tape()
 	v := piece{kind: textRows, in: in, style: sheet.Text, text: prose.Of(t, n)}
+	p.saySpelled(u, n, in)
 	if len(t.Raw(n)) <= prose.LongestDoc {
 		text := t.Text(n)
 		if diff.IsPatch(text) {

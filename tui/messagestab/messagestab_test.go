@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/tui/prose"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
@@ -291,6 +293,45 @@ func TestPane_laysOutTheTextInSight(t *testing.T) {
 		p.Do(steps[name])
 		if p.laidOut > 3 {
 			t.Errorf("%s: %d pages of %d bytes are laid out", name, p.laidOut, 4096)
+		}
+	}
+}
+
+// A message of a megabyte shows its first page for three pages laid out, and memory for the text and its pages.
+func TestPane_showsTheFirstPageOfAMegabyte(t *testing.T) {
+	c := prepare(t, markdown(1<<20))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p := show(c, 100, 40)
+	screentest.Frame(nil, p, 40)
+	p.Do(keymap.Top)
+	screentest.Frame(nil, p, 40)
+	runtime.ReadMemStats(&after)
+	if p.laidOut > 6 {
+		t.Errorf("%d pages are laid out", p.laidOut)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {
+		t.Errorf("it took %d bytes", took)
+	}
+}
+
+// A text that is too long to be laid out says so, once, and is found.
+func TestPane_saysWhyAVeryLongTextIsAsSpelled(t *testing.T) {
+	for size, want := range map[int]bool{prose.LongestDoc / 2: false, prose.LongestDoc + 4096: true} {
+		c := prepare(t, markdown(size))
+		p := show(c, 120, 40)
+		p.Do(keymap.Top)
+		text := screentest.DrawWithStatus(p, 40)
+		if said := strings.Contains(text, "as it is spelled: 2.3 MB is more than 2.1 MB"); said != want || strings.Contains(text, "## Plan") != want {
+			t.Errorf("%d bytes: %.600s", size, text)
+		}
+		p.Do(keymap.ShowRaw)
+		if text := screentest.DrawWithStatus(p, 40); strings.Contains(text, "as it is spelled") {
+			t.Errorf("%d bytes as they are spelled on purpose: %.600s", size, text)
+		}
+		found, err := Find(t.Context(), c, "first")
+		if err != nil || len(found.At) == 0 || !p.SetMatches(found) {
+			t.Errorf("%d bytes: %v, %d found", size, err, len(found.At))
 		}
 	}
 }
