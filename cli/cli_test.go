@@ -236,6 +236,8 @@ func everyCommand(session string) [][]string {
 		{"show", "mem:", session, "head", "--at", "/messages"},
 		{"messages", "mem:", session},
 		{"messages", "mem:", session, "#0", "--md"},
+		{"context", "mem:", session},
+		{"context", "mem:", session, "head..#0", "--dropped"},
 		{"export", "mem:"},
 		{"export", "mem:", session, "--redact", "--only", "#0..#1"},
 		{"report", "mem:", session},

@@ -86,14 +86,18 @@ func speakerLine(m *transcript.Message) string {
 func (p *printer) writeTranscript(talk *transcriptJSON) {
 	fmt.Fprintf(p, "%s\n", p.paint.in(bold, fmt.Sprintf("%s %s  %s", printable.String(talk.SessionID), talk.Name, model.Count(len(talk.Messages), "message"))))
 	for i := range talk.Messages {
-		m := &talk.Messages[i]
-		if len(m.Parts) == 0 {
-			continue // its results stand with their calls
-		}
-		fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, speakerLine(m)))
-		for k := range m.Parts {
-			p.writePart(&m.Parts[k])
-		}
+		p.writeMessage(&talk.Messages[i])
+	}
+}
+
+// writeMessage writes a message below a line about it. One without parts has results that stand with their calls.
+func (p *printer) writeMessage(m *transcript.Message) {
+	if len(m.Parts) == 0 {
+		return
+	}
+	fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, speakerLine(m)))
+	for k := range m.Parts {
+		p.writePart(&m.Parts[k])
 	}
 }
 

@@ -246,7 +246,7 @@ func (a *answers) everyCommand(t *testing.T) {
 					seen[document] = true
 				}
 			}
-			for _, document := range []string{"sessions", "log", "show", "diff", "history", "blame", "find", "diverge", "stats", "patch", "stat", "messages", "checkpoint", "plan", "receipt", "journal", "doctor"} {
+			for _, document := range []string{"sessions", "log", "show", "diff", "history", "blame", "find", "diverge", "stats", "patch", "stat", "messages", "context", "checkpoint", "plan", "receipt", "journal", "doctor"} {
 				if !seen[document] && !(document == "checkpoint" && name == "steps") {
 					t.Errorf("no command printed %s", document)
 				}
@@ -309,7 +309,7 @@ func (a *answers) realStores(t *testing.T) {
 				{"log", dir, s.ID}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
 				{"history", dir, s.ID, "/messages/1"}, {"history", dir, s.ID, "/state"}, {"blame", dir, s.ID}, {"blame", dir, s.ID, "#0", "/messages"}, {"find", dir, s.ID, ".messages | length > 1"}, {"find", dir, s.ID, ".state == 1", "--all"}, {"stats", dir, s.ID, "--snapshots", "--prune"},
 				{"grep", "e", dir, s.ID}, {"grep", "e", dir, s.ID, "--all"}, {"diverge", dir, s.ID, "#0", "head"}, {"diverge", dir, s.ID, sessions[0].ID},
-				{"messages", dir, s.ID, "head"}, {"checkpoint", dir, s.ID, "head"}, {"restore", dir, s.ID, "#0", "--dry-run"},
+				{"messages", dir, s.ID, "head"}, {"context", dir, s.ID}, {"context", dir, s.ID, "head..#1"}, {"checkpoint", dir, s.ID, "head"}, {"restore", dir, s.ID, "#0", "--dry-run"},
 			} {
 				code, out, _ := c.run(t, append(line, "--json")...)
 				if code == 0 {

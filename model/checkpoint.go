@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hindcast/model/jsontape"
 )
 
 // CheckpointSchemaVersion is the one version of Strands checkpoints that there
@@ -200,11 +202,11 @@ func (c Checkpoint) ToDict() []byte {
 	var dst []byte
 	member := func(separator, key string) {
 		dst = append(dst, separator...)
-		dst = appendCanonicalString(dst, key)
+		dst = jsontape.AppendBriefly(dst, key)
 		dst = append(dst, ": "...)
 	}
 	member("{", keys.position)
-	dst = appendCanonicalString(dst, c.Position)
+	dst = jsontape.AppendBriefly(dst, c.Position)
 	member(", ", keys.cycleIndex)
 	dst = strconv.AppendInt(dst, c.CycleIndex, 10)
 	if c.Snapshot != nil {
@@ -216,7 +218,7 @@ func (c Checkpoint) ToDict() []byte {
 		dst = append(dst, c.AppData...)
 	}
 	member(", ", keys.schemaVersion)
-	dst = appendCanonicalString(dst, c.SchemaVersion)
+	dst = jsontape.AppendBriefly(dst, c.SchemaVersion)
 	return append(dst, '}')
 }
 

@@ -33,3 +33,12 @@ func ShortCount(n float64) string {
 	}
 	return ""
 }
+
+// Thousands writes a number with a comma before every three digits.
+func Thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"hindcast/model/jsontape"
 )
 
 // SnapshotID returns the id of a state: the lowercase hexadecimal SHA-256 of its
@@ -177,7 +179,11 @@ func reserialise(stored []byte, try func(Serialisation, string) bool) error {
 	if try(SerialisationGo, SnapshotID(rounded)) {
 		return nil
 	}
-	canonical, err := appendCanonical(nil, value, 0)
+	t, err := jsontape.Parse(stored)
+	if err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	canonical, err := t.AppendCanonical(nil, 0, nil)
 	if err != nil {
 		return err
 	}
@@ -195,6 +201,42 @@ func decodeAny(data []byte) (any, error) {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more after the JSON text")
+	}
+	return value, nil
+}
+
+// maxDepth bounds the nesting of a value that is written; it is the bound to
+// which encoding/json reads.
+const maxDepth = 10_000
+
+// toFloats turns every json.Number of a decoded value into a float64.
+func toFloats(value any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("more than %d levels deep", maxDepth)
+	}
+	switch v := value.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil {
+			return nil, fmt.Errorf("the number %.40q is out of range", v)
+		}
+		return f, nil
+	case []any:
+		for i, element := range v {
+			f, err := toFloats(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v[i] = f
+		}
+	case map[string]any:
+		for key, element := range v {
+			f, err := toFloats(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v[key] = f
+		}
 	}
 	return value, nil
 }

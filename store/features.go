@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/request"
 )
 
 // Features are the optional operations of a store, besides the methods of [Store]. A nil function means that
@@ -85,8 +86,12 @@ type Features struct {
 	// one first. It returns the errors of State. Across is that of the function [MeetingPoint]. Record returns
 	// the record of a session; nil and no error if the session has no record.
 	Resume func(ctx context.Context, ref model.Ref) ([]model.Resume, error)
-	Across func(ctx context.Context, ref model.Ref) (model.Ref, error)
-	Record func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
+	// ModelRequest returns the request to the model that the answer of a snapshot came from. For a snapshot that is no
+	// answer it is the request of the next answer behind it. Its Body is nil where the store has nothing more of it than
+	// the states have. It returns the errors of State.
+	ModelRequest func(ctx context.Context, ref model.Ref) (request.Request, error)
+	Across       func(ctx context.Context, ref model.Ref) (model.Ref, error)
+	Record       func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
 	// LabelFile returns the file of Hindcast's own that belongs to a session: the folder that it is in or
 	// below, its path from there, and the session's name in it. dir is "" if there is no such file. Labels
 	// returns labels that the store received with its snapshots, as a portable file does, or that another

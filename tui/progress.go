@@ -2,11 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"hindcast/keymap"
+	"hindcast/model"
 	"hindcast/tui/cell"
 )
 
@@ -34,12 +34,12 @@ func (m *Model) putProgress(r *cell.Row, t *task) {
 	done, of := t.done.Load(), t.done.of.Load()
 	count := ""
 	if done > 0 {
-		count = formatThousands(done)
+		count = model.Thousands(done)
 	}
 	known := of > 0 && done <= of
 	if known {
-		whole := formatThousands(of)
-		count = fmt.Sprintf("%*s of %s", len(whole), formatThousands(done), whole) // so that nothing moves
+		whole := model.Thousands(of)
+		count = fmt.Sprintf("%*s of %s", len(whole), model.Thousands(done), whole) // so that nothing moves
 	}
 	leave := ""
 	if keys := m.keys.Keys(keymap.Session, keymap.Back); t != &m.tasks[applying] && len(keys) > 0 {
@@ -115,13 +115,4 @@ func (m *Model) putBar(r *cell.Row, w int, done, of int64) {
 	}
 	r.Put(s.Muted, strings.Repeat(b.Empty, w-(halves+1)/2))
 	r.Put(s.Muted, b.Right)
-}
-
-// formatThousands writes a number with a comma before every three digits.
-func formatThousands(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

@@ -190,6 +190,10 @@ func decodeTyped(t *jsontape.Tape, n Node) (b Block, ok bool) {
 		if t.Kind(t.Find(n, "is_error")) == jsontape.True {
 			b.Status = Failed
 		}
+	case isText(t, kind, "thinking"):
+		b.Kind, b.Body = Reasoning, t.Find(n, "thinking")
+	case isText(t, kind, "redacted_thinking"):
+		b.Kind, b.Body = Reasoning, t.Find(n, "data")
 	case isText(t, kind, "function_call"):
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "call_id"), t.Find(n, "name"), t.Find(n, "arguments")
 	case isText(t, kind, "function_result"):

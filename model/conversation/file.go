@@ -9,6 +9,7 @@ import (
 	_ "image/jpeg" // are told
 	_ "image/png"  // by image.DecodeConfig
 	"io"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -77,8 +78,11 @@ func (c *Conversation) Bytes(b *Block) int64 {
 
 // IsEncrypted reports whether a block is reasoning that the provider encrypted.
 func (c *Conversation) IsEncrypted(b *Block) bool {
-	return b.Kind == Reasoning && b.Body >= 0 && (c.tape.Key(b.Body) == "redactedContent" || c.tape.Key(b.Body) == "encrypted_content")
+	return b.Kind == Reasoning && b.Body >= 0 && slices.Contains(encryptedKeys, c.tape.Key(b.Body))
 }
+
+// encryptedKeys are where Strands, OpenAI and Anthropic keep such reasoning.
+var encryptedKeys = []string{"redactedContent", "encrypted_content", "data"}
 
 // base64Of returns the base64 text of a file, or nil. Strands for Python marks its
 // bytes ({"__bytes_encoded__": true, "data": …}, session.py), the TypeScript

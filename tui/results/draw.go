@@ -3,6 +3,7 @@ package results
 import (
 	"strings"
 
+	"hindcast/model"
 	"hindcast/tui/cell"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -45,7 +46,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 		p.putHit(&r, tokens, &p.groups[l.at].hits[l.hit])
 	case moreHits:
 		r.Fill(tokens.Text, indent-1)
-		r.Put(tokens.Muted, p.styles.Glyphs.Closed+" "+formatThousands(p.groups[l.at].more)+" more hits in this session")
+		r.Put(tokens.Muted, p.styles.Glyphs.Closed+" "+model.Thousands(int64(p.groups[l.at].more))+" more hits in this session")
 	}
 	return r.End(tokens.Text)
 }

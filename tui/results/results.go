@@ -400,7 +400,7 @@ func (p *Pane) Status() string {
 	case !s.Ended && s.All == 0:
 		text = "searching"
 	case !s.Ended:
-		text += dot + "searching " + formatThousands(s.Done) + " of " + countSessions(s.All)
+		text += dot + "searching " + model.Thousands(int64(s.Done)) + " of " + countSessions(s.All)
 	default:
 		text += dot + countSessions(s.Done) + " searched"
 	}
@@ -414,16 +414,7 @@ func countSessions(n int) string {
 	if n == 1 {
 		return "1 session"
 	}
-	return formatThousands(n) + " sessions"
-}
-
-// formatThousands writes a number with a comma before every three digits.
-func formatThousands(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return model.Thousands(int64(n)) + " sessions"
 }
 
 // CutExcerpt returns a text around the bytes from from up to to, each part in one line and of a bounded length.

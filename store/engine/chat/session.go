@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/request"
 	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -86,6 +87,12 @@ type Scattered interface {
 type Caller interface {
 	// Calls returns the calls that go on from an entry, the best one first.
 	Calls(s *Session, e *Entry) []model.Resume
+}
+
+// Requester is a [Format] whose files have the requests of its agent.
+type Requester interface {
+	// Request returns the request that an entry is the answer to, without a Body where the files do not have it.
+	Request(ctx context.Context, in engine.In, s *Session, answer *Entry) (request.Request, error)
 }
 
 // Spot is where a session is.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/request"
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/files"
@@ -142,6 +144,7 @@ func (s *Store) Features() store.Features {
 	if _, ok := s.format.(LineTeller); ok {
 		f.Scanner = &store.Scanner{Scan: s.scanSession, Find: s.findPlace}
 	}
+	f.ModelRequest = s.ModelRequest
 	return f
 }
 
@@ -244,6 +247,65 @@ func (s *Store) describeEntry(ctx context.Context, in engine.In, row *engine.Row
 	}
 	about.Facts = facts
 	return about, nil
+}
+
+// ModelRequest is that of store.Features.
+func (s *Store) ModelRequest(ctx context.Context, ref model.Ref) (r request.Request, err error) {
+	one, i, err := s.findEntry(ctx, ref)
+	if err == nil {
+		if i = one.answerAt(i); i >= 0 {
+			r, err = s.requestOf(ctx, one, &one.Entries[i])
+		}
+	}
+	return r, s.Wrap(err, "read the request of %q of session %q", ref.ID, ref.Session)
+}
+
+// requestOf returns the request that an entry is the answer to.
+func (s *Store) requestOf(ctx context.Context, one *Session, e *Entry) (r request.Request, err error) {
+	in := s.storage.In()
+	defer in.Hold(path.Dir(one.Spot.File))()
+	if requester, ok := s.format.(Requester); ok {
+		r, err = requester.Request(ctx, in, one, e)
+	}
+	if r.Answer = e.ID; err != nil || r.Usage.Counted {
+		return r, err
+	}
+	messages, err := s.format.Messages(in, one, e)
+	for _, m := range messages {
+		if m.Usage.Counted || m.Usage.Model != "" && !r.Usage.Counted {
+			r.Usage = m.Usage
+		}
+		r.Usage.Model = cmp.Or(r.Usage.Model, m.Model)
+	}
+	return r, err
+}
+
+// answerAt returns the entry of the answer that one is, or that is the next behind it; of several the one on the path to
+// the head, else the first. It is -1 where none came.
+func (s *Session) answerAt(i int) int {
+	if s.Entries[i].Said.Role == Assistant {
+		return i
+	}
+	onPath := make([]bool, len(s.Entries))
+	if s.Head >= 0 {
+		for _, k := range s.pathTo(s.Head) {
+			onPath[k] = true
+		}
+	}
+	first := -1
+	behind := map[int]bool{i: true} // without an answer between
+	for k := i + 1; k < len(s.Entries); k++ {
+		switch {
+		case !behind[s.parents[k]]:
+		case s.Entries[k].Said.Role != Assistant:
+			behind[k] = true
+		case onPath[k]:
+			return k
+		case first < 0:
+			first = k
+		}
+	}
+	return first
 }
 
 // Gaps returns no gaps. The errors are those of State.

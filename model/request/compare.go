@@ -1,0 +1,260 @@
+package request
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+)
+
+// Comparison compares a request with an earlier one.
+type Comparison struct {
+	// Messages is how many messages the earlier request has.
+	Messages int
+	// Kept are the messages of the earlier request that the later one has too, Dropped the other ones, and New those that
+	// the later one alone has; all by their numbers, in order.
+	Kept, Dropped, New []int
+	// Common is how many messages both begin with.
+	Common int
+	// Changes are the other differences, and what became of the beginning that a cache had.
+	Changes []Change
+}
+
+// Change is a difference between two requests.
+type Change struct {
+	Kind ChangeKind
+	// Text says it in a few words: "tools changed (+Skill)". It is untrusted.
+	Text string
+}
+
+// ChangeKind is the kind of a difference.
+type ChangeKind uint8
+
+// The kinds. A provider's cache has the beginning of a request, in the order tools, system prompt, messages, for one
+// model. All kinds but Dropped and Setting change the beginning.
+const (
+	ModelChanged ChangeKind = iota
+	ToolsChanged
+	SystemChanged
+	SettingChanged // one that a cache depends on
+	Rewritten      // a message with others behind it that stayed
+	Dropped        // messages that are no longer sent
+	Setting        // one that no cache depends on
+)
+
+var changeWords = [...]string{"model", "tools", "system", "setting", "rewritten", "dropped", "other-setting"}
+
+// String returns the kind in a word.
+func (k ChangeKind) String() string { return changeWords[k] }
+
+// Breaks reports whether the change leaves nothing of the beginning behind it for a cache to have.
+func (k ChangeKind) Breaks() bool { return k < Dropped }
+
+// cached are the settings that Anthropic's cache of messages depends on.
+var cached = []string{"thinking", "tool_choice"}
+
+// Compare compares a request with an earlier one. What one of them does not tell counts as no change.
+func Compare(earlier, later *Outline) *Comparison {
+	c := &Comparison{Messages: len(earlier.sums)}
+	add := func(kind ChangeKind, format string, args ...any) {
+		c.Changes = append(c.Changes, Change{kind, fmt.Sprintf(format, args...)})
+	}
+	if a, b := earlier.Model, later.Model; a != b && a != "" && b != "" {
+		add(ModelChanged, "model changed (%s, was %s)", b, a)
+	}
+	if earlier.Tools > 0 && later.Tools > 0 {
+		if names := compareTools(earlier.tools(), later.tools()); len(names) > 0 {
+			const most = 6
+			more := ""
+			if len(names) > most {
+				names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+			}
+			add(ToolsChanged, "tools changed (%s%s)", strings.Join(names, ", "), more)
+		}
+	}
+	if a, b := earlier.system(), later.system(); len(a) > 0 && len(b) > 0 {
+		for i := range max(len(a), len(b)) {
+			switch {
+			case i >= len(a):
+				add(SystemChanged, "system block %d is new", i+1)
+			case i >= len(b):
+				add(SystemChanged, "system block %d is gone", i+1)
+			case a[i] != b[i]:
+				add(SystemChanged, "system block %d changed", i+1)
+			}
+		}
+	}
+	for _, key := range changedSettings(earlier.Tape, later.Tape) {
+		kind := Setting
+		if slices.Contains(cached, key) {
+			kind = SettingChanged
+		}
+		add(kind, "%s changed", key)
+	}
+	c.compareMessages(earlier.sums, later.sums)
+	switch n := len(c.Dropped); {
+	case n == 0:
+	case c.isRewritten():
+		add(Rewritten, "message %d rewritten", c.Common+1)
+	default:
+		add(Dropped, "kept %d of %s, dropped %d", len(c.Kept), model.Count(c.Messages, "message"), n)
+	}
+	return c
+}
+
+// isRewritten reports whether another message stands in the place of each that was dropped, with messages behind it
+// that stayed.
+func (c *Comparison) isRewritten() bool {
+	if len(c.Kept) == c.Common {
+		return false
+	}
+	for i, m := range c.Dropped {
+		if i >= len(c.New) || c.New[i] != m {
+			return false
+		}
+	}
+	return true
+}
+
+// compareMessages fills in which messages the requests have in common: those that both begin with, and behind them the
+// next equal one of each in order.
+func (c *Comparison) compareMessages(a, b []uint64) {
+	for c.Common < min(len(a), len(b)) && a[c.Common] == b[c.Common] {
+		c.Kept = append(c.Kept, c.Common)
+		c.Common++
+	}
+	places := map[uint64][]int{} // in b, in order
+	for i := c.Common; i < len(b); i++ {
+		places[b[i]] = append(places[b[i]], i)
+	}
+	from, kept := c.Common, make([]bool, len(b))
+	for i := c.Common; i < len(a); i++ {
+		at := places[a[i]]
+		k, _ := slices.BinarySearch(at, from)
+		if k == len(at) {
+			c.Dropped = append(c.Dropped, i)
+			continue
+		}
+		c.Kept = append(c.Kept, i)
+		kept[at[k]], from = true, at[k]+1
+	}
+	for i := c.Common; i < len(b); i++ {
+		if !kept[i] {
+			c.New = append(c.New, i)
+		}
+	}
+}
+
+// tool is a tool of a request.
+type tool struct {
+	name string
+	sum  uint64
+}
+
+func (o *Outline) tools() (list []tool) {
+	for i := range o.Blocks {
+		if b := &o.Blocks[i]; b.Kind == Tool {
+			list = append(list, tool{b.Name, sumOf(o.Tape, b.Node)})
+		}
+	}
+	return list
+}
+
+// compareTools returns the names of the tools that came (+), went (−) or are described in another way (~).
+func compareTools(a, b []tool) (names []string) {
+	of := func(list []tool, name string) int {
+		return slices.IndexFunc(list, func(t tool) bool { return t.name == name })
+	}
+	for _, t := range b {
+		switch i := of(a, t.name); {
+		case i < 0:
+			names = append(names, "+"+t.name)
+		case a[i].sum != t.sum:
+			names = append(names, "~"+t.name)
+		}
+	}
+	for _, t := range a {
+		if of(b, t.name) < 0 {
+			names = append(names, "−"+t.name)
+		}
+	}
+	if len(names) == 0 && !slices.Equal(a, b) {
+		names = []string{"their order"}
+	}
+	return names
+}
+
+// system returns the hashes of the parts of the system prompt.
+func (o *Outline) system() (sums []uint64) {
+	for i := range o.Blocks {
+		if b := &o.Blocks[i]; b.Kind == System && b.Message < 0 {
+			sums = append(sums, sumOf(o.Tape, b.Node))
+		}
+	}
+	return sums
+}
+
+// parts are the members of a request that are no settings.
+var parts = []string{"model", "system", "tools", "messages"}
+
+// changedSettings returns the keys of the settings in which two requests differ, in the order of the later one.
+func changedSettings(a, b *jsontape.Tape) (keys []string) {
+	look := func(of, in *jsontape.Tape, equal bool) {
+		for n := of.First(0); of.Kind(0) == jsontape.Object && n >= 0; n = of.Next(n) {
+			key := of.Key(n)
+			if slices.Contains(parts, key) {
+				continue
+			}
+			if m := in.Find(0, key); m < 0 || equal && !jsontape.Equal(of, n, in, m) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	look(b, a, true)
+	look(a, b, false)
+	return keys
+}
+
+// sumOf returns a hash of a value without its marks of a cache. A message with one text has that of one with the text in
+// a block.
+func sumOf(t *jsontape.Tape, n jsontape.Node) uint64 {
+	text, err := t.AppendCanonical(nil, n, func(key string) bool { return key == cacheControl })
+	if err != nil {
+		text = t.Raw(n)
+	}
+	if content := t.Find(n, "content"); t.Kind(content) == jsontape.String && t.Count(n) == 2 && t.Find(n, "role") >= 0 {
+		said, _ := t.AppendCanonical(nil, content, nil) // a string has a form
+		role, _ := t.AppendCanonical(nil, t.Find(n, "role"), nil)
+		text = slices.Concat([]byte(`{"content":[{"text":`), said, []byte(`,"type":"text"}],"role":`), role, []byte(`}`))
+	}
+	h := fnv.New64a()
+	h.Write(text)
+	return h.Sum64()
+}
+
+// IsNew reports whether a block of the later request is of a message that the earlier one does not have.
+func (c *Comparison) IsNew(b *Block) bool {
+	_, is := slices.BinarySearch(c.New, b.Message)
+	return is
+}
+
+// IsDropped reports whether a block of the earlier request is of a message that the later one does not have.
+func (c *Comparison) IsDropped(b *Block) bool {
+	_, is := slices.BinarySearch(c.Dropped, b.Message)
+	return is
+}
+
+// Counts says how many messages stayed: "kept 2 of 7, dropped 5, new 3".
+func (c *Comparison) Counts() string {
+	text := fmt.Sprintf("kept %d of %d", len(c.Kept), c.Messages)
+	if n := len(c.Dropped); n > 0 {
+		text += fmt.Sprintf(", dropped %d", n)
+	}
+	if n := len(c.New); n > 0 {
+		text += fmt.Sprintf(", new %d", n)
+	}
+	return text
+}
