@@ -174,9 +174,9 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 	if p.literal != nil {
 		at := foldIndex(text, p.literal, 0)
 		switch {
-		case at >= 0 && isASCII(text[:at]):
+		case at >= 0 && !hasFoldedASCII(text[:at]):
 			return at, at + len(p.literal), true
-		case at < 0 && isASCII(text):
+		case at < 0 && !hasFoldedASCII(text):
 			return 0, 0, false
 		}
 	}
@@ -189,6 +189,11 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 	}
 	at := p.next(text, 0)
 	return at, at + len(p.needle), at >= 0
+}
+
+// hasFoldedASCII reports whether a text has one of the letters that fold to k or s.
+func hasFoldedASCII(text []byte) bool {
+	return bytes.Contains(text, []byte("\u212a")) || bytes.Contains(text, []byte("\u017f"))
 }
 
 // next returns the offset of the next needle in a text, -1 if no more follows.

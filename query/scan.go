@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +16,9 @@ import (
 // seed is of the hashes that tell texts of a session apart.
 var seed = maphash.MakeSeed()
 
+// spelledSeed is of the hashes of texts as JSON escapes them.
+var spelledSeed = maphash.MakeSeed()
+
 // scanAhead searches a session as far as that needs no reading of it.
 func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
 	scanner := of.Store.Features().Scanner
@@ -22,7 +26,7 @@ func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
 		of.done = s.Pattern.passesOver(ctx, of.Source)
 		return
 	}
-	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}}
+	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}, decided: map[uint64]bool{}}
 	f.read = &located{read: func(ctx context.Context) (*model.Timeline, error) { return s.readTimeline(ctx, of.Source) }}
 	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.tellingText(), Next: s.nextSpelled, Decided: f.isDecided, Take: f.takeMessage})
 	f.flushPart()
@@ -37,8 +41,9 @@ type scanning struct {
 	*HomeSearch
 	ctx context.Context
 	of  *searched
-	// told has the texts that were found, and missed those that contain the needle and do not match, by their hashes.
-	told, missed map[uint64]bool
+	// told has the texts that were found, and decided those too that contain the needle and do not match, by their hashes and
+	// by those of their spellings with escapes.
+	told, decided map[uint64]bool
 	// part waits to be sent, and has size bytes of text. ended says that no more is asked for.
 	part  []SessionHit
 	size  int
@@ -46,12 +51,13 @@ type scanning struct {
 	// unsure says that the session has to be read to know more of a text.
 	unsure bool
 	read   *located
+	// unquoted is the string at hand without escapes.
+	unquoted []byte
 }
 
 // isDecided reports whether a string without escapes was found or does not match.
 func (f *scanning) isDecided(quoted []byte) bool {
-	sum := maphash.Bytes(seed, quoted[1:len(quoted)-1])
-	return f.told[sum] || f.missed[sum]
+	return f.decided[maphash.Bytes(seed, quoted[1:len(quoted)-1])]
 }
 
 // takeMessage finds the pattern in the strings of a message. It returns false to end the scan.
@@ -105,20 +111,22 @@ const longestNeedle = 200
 // takeString takes the string of a message at from, if the pattern matches. It returns false to end the scan.
 func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 	text := m.JSON[from+1 : to-1]
+	var spelled uint64
 	if bytes.IndexByte(text, '\\') >= 0 {
-		text = []byte(jsontape.Unquote(m.JSON[from:to]))
+		if spelled = maphash.Bytes(spelledSeed, text); f.decided[spelled] {
+			return true
+		}
+		f.unquoted = jsontape.AppendUnquoted(slices.Grow(f.unquoted[:0], len(text)), m.JSON[from:to])
+		text = f.unquoted
 	}
 	sum := maphash.Bytes(seed, text)
-	if f.told[sum] || f.missed[sum] {
+	if f.decided[sum] {
 		return true
 	}
 	hit := SessionHit{Source: f.of.Source, At: m.At, place: m.Place, nth: m.Nth, read: f.read}
 	var ok bool
 	if hit.From, hit.To, ok = f.find(text); !ok {
-		if f.missed == nil {
-			f.missed = map[uint64]bool{}
-		}
-		f.missed[sum] = true
+		f.decided[sum], f.decided[spelled] = true, true
 		return true
 	}
 	hit.Visit, hit.Active, hit.Message, hit.Role = model.NoNode, model.NoNode, -1, m.Role
@@ -137,7 +145,7 @@ func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 	if f.Role != "" && !strings.EqualFold(hit.Role, f.Role) || f.Tool != "" && hit.Tool != f.Tool || f.Failed && !hit.Failed {
 		return true
 	}
-	f.told[sum] = true
+	f.told[sum], f.decided[sum], f.decided[spelled] = true, true, true
 	hit.Text, hit.sum = string(text), sum
 	end := min(hit.To, hit.From+longestNeedle)
 	for end > hit.From && end < len(text) && !utf8.RuneStart(text[end]) {

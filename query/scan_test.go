@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/kinds"
+	"hindcast/store/kinds/claudecode"
 	"hindcast/store/kinds/codex"
 	"hindcast/store/storetest"
 )
@@ -196,4 +198,46 @@ func describeHits(hits []query.SessionHit) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// A text that a transcript has three times in each record is decoded into memory once.
+func TestSearchHome_decodesOnce(t *testing.T) {
+	const results = 100
+	var b bytes.Buffer
+	size := 0
+	for n := range results {
+		text := fmt.Sprintf("needle %d\n%s", n, strings.Repeat("listed\n", 3000))
+		size += len(text)
+		fmt.Fprintf(&b, `{"type":"user","uuid":"u%d","parentUuid":null,"sessionId":"s","timestamp":"2026-03-01T00:00:00.000Z",`+
+			`"message":{"role":"user","content":%q},"toolUseResult":{"stdout":%q}}`+"\n", n, text, text)
+	}
+	name := filepath.Join(t.TempDir(), "-home-demo", "5e551011-0000-4000-8000-000000000000.jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := claudecode.Kind(nil).Open(t.Context(), filepath.Dir(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var list []query.Source
+	for source, err := range query.Sources(s, s.Sessions(t.Context())) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, source)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	found := 0
+	for hit, err := range query.SearchHome(t.Context(), yieldSources(list, nil), query.HomeSearch{Search: query.Search{Pattern: query.Literal("needle", query.SmartCase)}}) {
+		if err = errors.Join(err, hit.Err); err != nil {
+			t.Fatal(err)
+		}
+		found++
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; found != results || took > 3*uint64(size)/2+4<<20 {
+		t.Errorf("%d texts were found, and %d bytes allocated for %d", found, took, size)
+	}
 }

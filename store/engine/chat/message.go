@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"cmp"
 	"regexp"
 	"slices"
@@ -50,14 +51,17 @@ type Block struct {
 const exitWords = "exit code "
 
 // NoteExit notes of a result that its text gives an exit code which is not zero. told finds the code
-// where the agent writes it: at the beginning of the text, or at its end.
-func (b *Block) NoteExit(told *regexp.Regexp) {
+// where the agent writes it: at the beginning of the text, or at its end, in a match that has one of words.
+func (b *Block) NoteExit(told func() *regexp.Regexp, words ...string) {
 	const most = 512
 	text := b.Body
 	if len(text) > 2*most {
 		text = slices.Concat(text[:most], text[len(text)-most:])
 	}
-	if m := told.FindSubmatch(text); !b.Failed && m != nil && string(m[1]) != "0" {
+	if b.Failed || !slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) }) {
+		return
+	}
+	if m := told().FindSubmatch(text); m != nil && string(m[1]) != "0" {
 		b.Failed, b.Inferred = true, exitWords+string(m[1])
 	}
 }

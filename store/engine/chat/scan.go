@@ -85,13 +85,13 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 		return false, nil
 	}
 	in := s.storage.In()
-	if at, known := s.knownSpot(session); known {
-		defer in.Hold(path.Dir(at.File))()
+	at, known := s.knownSpot(session)
+	if !known {
+		if at, err = s.findSpot(ctx, session); err != nil {
+			return false, s.Wrap(err, "search session %q", session)
+		}
 	}
-	at, err := s.findSpot(ctx, session)
-	if err != nil {
-		return false, s.Wrap(err, "search session %q", session)
-	}
+	defer in.Hold(path.Dir(at.File))()
 	if files := teller.Sources(in, at); at.Part != "" || len(files) != 1 || files[0] != at.File {
 		return false, nil
 	}

@@ -297,7 +297,8 @@ func (f *format) TellLine(at chat.Spot, line *chat.Line, near chat.Near) (list [
 	case kind == typeAttachment && is != queued && (v.Get("uuid").Text() == "" || !v.Get("parentUuid").There() || !isSent(v, is)):
 		return nil, when, chat.Silent
 	}
-	m := messageOf(v)
+	m := contentOf(v) // a text is not in the usage
+	m.Raw = [][]byte{v.Raw()}
 	if kind == typeAttachment && is != queued {
 		var ok bool
 		if m.Role, ok = roleOfParent(v, near.Before); !ok {

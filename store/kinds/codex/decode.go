@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"cmp"
 	"regexp"
 	"strings"
@@ -432,10 +433,12 @@ func resultOf(call string, output chat.Value) chat.Block {
 	if content := output.Get("content"); content.There() {
 		b.Body = content.Raw()
 	}
-	if v, err := chat.Parse([]byte(output.Text())); err == nil {
-		b.Failed = b.Failed || v.Get("metadata", "exit_code").Number() != 0
+	const code = "exit_code"
+	if bytes.Contains(output.Raw(), []byte(code)) {
+		v, err := chat.Parse([]byte(output.Text()))
+		b.Failed = b.Failed || err == nil && v.Get("metadata", code).Number() != 0
 	}
-	b.NoteExit(exitCode())
+	b.NoteExit(exitCode, "Exit code: ", "Process exited with code ")
 	return b
 }
 

@@ -153,7 +153,7 @@ func messageOf(v chat.Value) (m chat.Message, ok bool) {
 		if code := data.Get("shellExecution", "exitCode"); code.There() {
 			b.Failed = b.Failed || code.Number() != 0
 		} else {
-			b.NoteExit(exitCode())
+			b.NoteExit(exitCode, " exit code ")
 		}
 		m.Blocks = []chat.Block{b}
 	case typeSystem:

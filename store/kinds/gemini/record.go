@@ -256,7 +256,7 @@ func messageOf(v chat.Value) (m, results chat.Message) {
 			}
 		}
 		b.Failed = call.Get("status").Text() == "error"
-		b.NoteExit(exitCode())
+		b.NoteExit(exitCode, "Exit Code: ")
 		results.Blocks = append(results.Blocks, b)
 	}
 	return m, results
@@ -295,7 +295,7 @@ func blockOf(part chat.Value) chat.Block {
 		} else if failure.Kind() == jsontape.String {
 			b.Body = failure.Raw()
 		}
-		b.NoteExit(exitCode())
+		b.NoteExit(exitCode, "Exit Code: ")
 		return b
 	case part.Get("thought").True():
 		return chat.Block{Kind: conversation.Reasoning, Body: text.Raw()}
