@@ -38,7 +38,7 @@ type Prices interface {
 }
 
 // Add adds what a visit adds to its path. The price that an answer tells itself goes before
-// that of the list.
+// that of the list, which may be nil.
 func (s *Sum) Add(stat Stat, prices Prices) {
 	s.Calls, s.Errors = s.Calls+stat.Calls, s.Errors+stat.Errors
 	for i := range stat.Answers {
@@ -54,7 +54,9 @@ func (s *Sum) AddAnswer(u conversation.Usage, prices Prices) {
 	s.Milliseconds += u.Milliseconds
 	cost, source := u.Cost, conversation.OwnPrice
 	if !u.Priced {
-		cost, source = prices.Cost(u)
+		if cost, source = 0, conversation.Unpriced; prices != nil {
+			cost, source = prices.Cost(u)
+		}
 	}
 	switch source {
 	case conversation.Unpriced:

@@ -285,11 +285,8 @@ func (p *page) writeBranch(ctx context.Context, branch []model.Node) error {
 
 // writeUsage writes the tokens of the answers that a visit adds, and their price where it is known.
 func (p *page) writeUsage(n model.Node) {
-	sum, prices := query.Sum{}, p.Prices
-	if prices == nil {
-		prices = unpriced{}
-	}
-	sum.Add(p.additions[n].Stat, prices)
+	sum := query.Sum{}
+	sum.Add(p.additions[n].Stat, p.Prices)
 	text := sum.TokensText()
 	if cost := sum.CostText(p.Currency); cost != "" {
 		text = strings.TrimPrefix(text+" · "+cost, " · ")
@@ -298,13 +295,6 @@ func (p *page) writeUsage(n model.Node) {
 		p.putHTML(" ")
 		p.writeElement("span", "use", text)
 	}
-}
-
-// unpriced is a list without prices.
-type unpriced struct{}
-
-func (unpriced) Cost(conversation.Usage) (float64, conversation.PriceSource) {
-	return 0, conversation.Unpriced
 }
 
 // nameOf returns the name of a visit, "the start" for model.NoNode.
