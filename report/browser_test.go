@@ -119,6 +119,25 @@ func TestPage_sideBySide(t *testing.T) {
 	}
 }
 
+// A key and a button open all folds of the talk and close them again.
+func TestPage_opensAll(t *testing.T) {
+	b := startBrowser(t)
+	b.open(file(t, written(t, sample.Trip, nil, sample.Rows())))
+	open := func() int { return value[int](b, "document.querySelectorAll('#talk details[open]').length") }
+	all := value[int](b, "document.querySelectorAll('#talk details').length")
+	if n := open(); n != 0 || all < 10 {
+		t.Fatalf("%d of %d folds are open", n, all)
+	}
+	b.press("o")
+	if n := open(); n != all {
+		t.Errorf("o opens %d of %d folds", n, all)
+	}
+	b.click("button")
+	if n := open(); n != 0 {
+		t.Errorf("the button leaves %d folds open", n)
+	}
+}
+
 // What stands in a fold is found: by the browser's own search, and by the page's field, which opens the fold.
 func TestPage_findsWhatIsFolded(t *testing.T) {
 	b := startBrowser(t)
@@ -177,7 +196,7 @@ func TestPage_hostileSession(t *testing.T) {
 		t.Error("a script of the session ran")
 	}
 	elements := value[[]string](b, "[...new Set([...document.querySelectorAll('*')].map(e => e.localName))].sort()")
-	own := []string{"a", "article", "b", "blockquote", "body", "code", "dd", "del", "details", "div", "dl", "dt", "em", "form", "h1", "h2", "h3", "h4", "head", "header", "hr", "html", "i", "input", "ins", "li", "main", "meta", "nav", "ol", "output", "p", "pre", "q", "s", "script", "section", "span", "strong", "style", "summary", "table", "tbody", "td", "time", "title", "tr", "ul"}
+	own := []string{"a", "article", "b", "blockquote", "body", "button", "code", "dd", "del", "details", "div", "dl", "dt", "em", "form", "h1", "h2", "h3", "h4", "head", "header", "hr", "html", "i", "input", "ins", "li", "main", "meta", "nav", "ol", "output", "p", "pre", "q", "s", "script", "section", "span", "strong", "style", "summary", "table", "tbody", "td", "time", "title", "tr", "ul"}
 	for _, name := range elements {
 		if !slices.Contains(own, name) {
 			t.Errorf("the session made an element %s", name)

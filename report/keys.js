@@ -82,6 +82,15 @@ addEventListener('click', event => {
   event.preventDefault();
   show(document.getElementById(hash.slice(1)));
 });
+const button = document.querySelector('button');
+const unfold = () => {
+  const folds = [...document.querySelectorAll('#talk details')], all = folds.every(d => d.open);
+  for (const fold of folds) fold.open = !all;
+  button.textContent = (all ? 'open' : 'close') + ' all (o)';
+  here?.scrollIntoView({block: 'start'});
+};
+button.hidden = false;
+button.addEventListener('click', unfold);
 addEventListener('hashchange', () => show(document.getElementById(location.hash.slice(1))));
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -100,6 +109,7 @@ addEventListener('keydown', event => {
     case 'G': show(sections.at(-1)); break;
     case '@': show(document.getElementById(document.querySelector('nav .head')?.hash.slice(1))); break;
     case '/': field.focus(); field.select(); break;
+    case 'o': unfold(); break;
     case 'n': turn(1); break;
     case 'N': turn(-1); break;
     default: return;

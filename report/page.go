@@ -66,7 +66,7 @@ func (p *page) writeBar() {
 			p.writeElement("p", "note", note)
 		}
 	}
-	p.putHTML(`<form role="search"><input type="search" placeholder="search (/)" aria-label="search"><output></output></form></header><main><nav aria-label="timeline">`)
+	p.putHTML(`<form role="search"><input type="search" placeholder="search (/)" aria-label="search"><output></output><button type="button" hidden>open all (o)</button></form></header><main><nav aria-label="timeline">`)
 }
 
 // writeTree writes a row for each row of the drawing. Why a branch was left stands above its first
@@ -113,7 +113,7 @@ func (p *page) writeTree() {
 
 // writeLegend explains the shapes and the keys.
 func (p *page) writeLegend() {
-	p.writeElement("p", "legend", "○ on the active path · ◉ the head · ◌ left · j k next and previous snapshot · ( ) prompts · { } branches · / search, n N hits · @ head")
+	p.writeElement("p", "legend", "○ on the active path · ◉ the head · ◌ left · j k next and previous snapshot · ( ) prompts · { } branches · / search, n N hits · o opens all · @ head")
 }
 
 // writeRow writes the row of a visit, behind the drawing; names take so many characters.
@@ -121,11 +121,18 @@ func (p *page) writeRow(n model.Node, gutter string, width int) {
 	t := p.Timeline
 	h := t.Header(n)
 	p.putHTML("<li><a ")
+	var classes []string
 	switch {
 	case n == t.Head():
-		p.putHTML(`class="head" `)
+		classes = append(classes, "head")
 	case !t.OnPath(n):
-		p.putHTML(`class="off" `)
+		classes = append(classes, "off")
+	}
+	if p.opens[n] {
+		classes = append(classes, "asked")
+	}
+	if classes != nil {
+		p.putHTML(`class="` + strings.Join(classes, " ") + `" `)
 	}
 	p.putHTML(`href="#` + p.anchorOf(n) + `">`)
 	p.writeText(gutter)
@@ -312,8 +319,11 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 	p.tellStage("write", "snapshot", p.written, t.Len())
 	h := t.Header(n)
 	class := "s"
-	if slices.ContainsFunc(said, func(m spoken) bool { return m.prompt }) {
+	switch {
+	case slices.ContainsFunc(said, func(m spoken) bool { return m.prompt }):
 		class = "s prompt"
+	case !slices.ContainsFunc(said, hasParts): // its results stand with their calls
+		class = "s bare"
 	}
 	p.putHTML(`<section class="` + class + `" id="` + p.anchorOf(n) + `"><h2><a href="#` + p.anchorOf(n) + `">`)
 	p.writeText(t.Name(n))
@@ -328,7 +338,7 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 	if n == t.Head() {
 		p.putHTML(" <em class=\"is\">head</em>")
 	}
-	if !slices.ContainsFunc(said, hasParts) { // its results stand with their calls
+	if class == "s bare" {
 		p.putHTML(" ")
 		p.writeText(conversation.Cut(p.titles[n], mostTitle))
 	}

@@ -46,10 +46,31 @@ func (p *page) writeMessage(m *spoken) {
 		head += " (" + strings.Join(remarks, ", ") + ")"
 	}
 	p.writeElement("h3", "", head)
+	var given []*transcript.Part
 	for i := range m.Parts {
-		p.writePart(&m.Parts[i])
+		if part := &m.Parts[i]; part.Kind == conversation.Context.String() {
+			given = append(given, part)
+		} else {
+			p.writePart(part)
+		}
 	}
 	p.putHTML("</article>")
+	p.writeGiven(given)
+}
+
+// writeGiven writes the texts that an agent gave beside a message: several of them as one fold.
+func (p *page) writeGiven(given []*transcript.Part) {
+	if len(given) > 1 {
+		var names []string
+		for _, part := range given {
+			names = append(names, strings.TrimPrefix(cmp.Or(part.Label, part.Kind), conversation.Context.String()+" "))
+		}
+		p.beginFold("given", "context", strings.Join(names, ", "))
+		defer p.putHTML("</details>")
+	}
+	for _, part := range given {
+		p.writePart(part)
+	}
 }
 
 func (p *page) writePart(part *transcript.Part) {
@@ -70,6 +91,8 @@ func (p *page) writePart(part *transcript.Part) {
 		p.beginFold("given", cmp.Or(part.Label, part.Kind), "")
 		p.writeValue(part.ShownJSON())
 		p.putHTML("</details>")
+	case part.Kind == conversation.Context.String(): // an empty text
+		p.writeElement("p", "quiet", cmp.Or(part.Label, part.Kind))
 	default:
 		p.writePictures(part)
 		p.writeElement("p", "quiet", "▣ "+cmp.Or(part.Label, part.Kind))

@@ -140,8 +140,9 @@ type page struct {
 	// additions has one element a visit, and messages has the messages that these add.
 	additions []query.Addition
 	messages  query.Messages
-	// titles are the titles of the visits, without secrets.
+	// titles are the titles of the visits, without secrets, and opens has the visits that open a turn.
 	titles []string
+	opens  map[model.Node]bool
 	// told are the messages of states without a list that were shown, by their hashes.
 	told map[[sha256.Size]byte]bool
 	// parsed counts the bytes of states that were parsed beside messages.
@@ -154,7 +155,10 @@ type page struct {
 func (p *page) readSession(ctx context.Context) error {
 	p.additions = make([]query.Addition, p.Timeline.Len())
 	p.titles = make([]string, p.Timeline.Len())
-	p.told = map[[sha256.Size]byte]bool{}
+	p.told, p.opens = map[[sha256.Size]byte]bool{}, map[model.Node]bool{}
+	for turns, i := model.FindTurns(p.Timeline), 0; turns.HasPrompts() && i < turns.Len(); i++ {
+		p.opens[turns.Turn(i).First] = true
+	}
 	visits := 0
 	for a, err := range query.Open(p.Store, p.Timeline).Additions(ctx, &p.messages) {
 		if err != nil {

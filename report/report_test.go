@@ -305,6 +305,67 @@ func TestWrite_isLinear(t *testing.T) {
 	}
 }
 
+// pageOf returns a session of states that follow each other.
+func pageOf(t testing.TB, states ...string) report.Session {
+	t.Helper()
+	s := fake.New()
+	if _, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
+		parent := ""
+		for i, state := range states {
+			h := model.Header{ID: model.SnapshotID([]byte(state)), ParentID: parent, SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i), Head: i == len(states)-1}
+			parent = h.ID
+			if !yield(store.Row{Header: h, State: []byte(state)}, nil) {
+				return
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return report.Session{Store: s, Timeline: model.NewTimeline(storetest.Headers(t, s, "s")), ID: "s"}
+}
+
+// textOf returns the page on a session.
+func textOf(t testing.TB, page report.Session) string {
+	t.Helper()
+	var text strings.Builder
+	if err := report.Write(t.Context(), &text, page); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// The words of a person stand alone, and the texts that an agent gave beside them are one fold behind them.
+func TestWrite_foldsContext(t *testing.T) {
+	text := textOf(t, pageOf(t, `{"messages":[{"role":"user","content":[{"context":{"type":"date","text":"It is Monday"}},{"text":"my words"},
+		{"context":{"type":"skills","text":"a skill"}},{"context":{"type":"nothing","text":""}}]}]}`))
+	person, _, _ := strings.Cut(text[strings.Index(text, `<article class="person">`):], "</article>")
+	if !strings.Contains(person, "my words") || strings.Contains(person, "details") || strings.Contains(person, "Monday") {
+		t.Errorf("the person said %s", person)
+	}
+	if !strings.Contains(text, `<details class="given"><summary><b>context</b> date 12 B, skills 7 B, nothing 0 B</summary>`) || !strings.Contains(text, "It is Monday") || strings.Contains(text, "▣") {
+		t.Errorf("the context is %s", text[strings.Index(text, "</article>"):])
+	}
+}
+
+// A message that stands alone in a state, and then in the list of the next one, is shown once; said again, it is shown
+// again.
+func TestWrite_showsInputOnce(t *testing.T) {
+	const hello = `{"$py":"langchain_core.messages.human.HumanMessage","type":"human","content":"hello there","additional_kwargs":{},"id":%s}`
+	first, second, third := fmt.Sprintf(hello, "null"), fmt.Sprintf(hello, `"a"`), fmt.Sprintf(hello, `"b"`)
+	text := textOf(t, pageOf(t, `{"__start__":{"messages":[`+first+`]}}`, `{"messages":[`+second+`]}`, `{"messages":[`+second+`,{"$py":"langchain_core.messages.ai.AIMessage","type":"ai","content":"hi","additional_kwargs":{},"id":"c"},`+third+`]}`))
+	if n := strings.Count(text, "<p>hello there</p>"); n != 2 {
+		t.Errorf("it is shown %d times", n)
+	}
+}
+
+// A message of a shape that is not known is shown as the value that it is.
+func TestWrite_showsUnknownMessages(t *testing.T) {
+	text := textOf(t, pageOf(t, `{"messages":[{"verse":"words of no known shape"}]}`))
+	if _, talk, _ := strings.Cut(text, `id="talk"`); !strings.Contains(talk, "words of no known shape") {
+		t.Errorf("the page lacks it: %s", talk)
+	}
+}
+
 // flat is a price list: each token that a model writes costs a cent.
 type flat struct{}
 
@@ -314,31 +375,16 @@ func (flat) Cost(u conversation.Usage) (float64, conversation.PriceSource) {
 
 // Each answer has its tokens, and its price where one is known, at the snapshot that adds it.
 func TestWrite_tellsWhatAnswersCost(t *testing.T) {
-	s := fake.New()
-	states := []string{`{"messages":[{"role":"user","content":[{"text":"hi"}]}]}`,
-		`{"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"text":"one"}],"usage":{"inputTokens":21400,"outputTokens":300,"totalTokens":21700,"cacheReadInputTokens":20100}}]}`}
-	if _, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
-		parent := ""
-		for i, state := range states {
-			h := model.Header{ID: model.SnapshotID([]byte(state)), ParentID: parent, SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i), Head: i == 1}
-			parent = h.ID
-			yield(store.Row{Header: h, State: []byte(state)}, nil)
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	page := report.Session{Store: s, Timeline: model.NewTimeline(storetest.Headers(t, s, "s")), ID: "s"}
+	page := pageOf(t, `{"messages":[{"role":"user","content":[{"text":"hi"}]}]}`,
+		`{"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"text":"one"}],"usage":{"inputTokens":21400,"outputTokens":300,"totalTokens":21700,"cacheReadInputTokens":20100}}]}`)
 	for _, c := range []struct {
 		prices query.Prices
 		want   string
 	}{{nil, "21.4k in, 300 out, 20.1k from cache"}, {flat{}, "21.4k in, 300 out, 20.1k from cache · 3.00 EUR"}} {
 		page.Prices, page.Currency = c.prices, "EUR"
-		var text strings.Builder
-		if err := report.Write(t.Context(), &text, page); err != nil {
-			t.Fatal(err)
-		}
-		_, second, _ := strings.Cut(text.String(), `id="n1"`)
-		if !strings.Contains(second, `<span class="use">`+c.want+`</span>`) || strings.Count(text.String(), `class="use"`) != 1 {
+		text := textOf(t, page)
+		_, second, _ := strings.Cut(text, `id="n1"`)
+		if !strings.Contains(second, `<span class="use">`+c.want+`</span>`) || strings.Count(text, `class="use"`) != 1 {
 			t.Errorf("the page lacks %q: %.600s", c.want, second)
 		}
 	}

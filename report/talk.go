@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"iter"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -40,13 +41,14 @@ func (p *page) decodeLine(ctx context.Context, line []model.Node) iter.Seq2[talk
 		}
 		next, from, to := 0, 0, 0 // of the messages; those of [from, to) are decoded
 		var decoded []talk
+		var input talk // of a visit without a list, which a framework puts into the list of the next visit
 		for i, n := range line {
 			if err := ctx.Err(); err != nil {
 				yield(nil, err)
 				return
 			}
 			said := p.decodeWhole(n)
-			for range counts[i] {
+			for k := range counts[i] {
 				if next == to {
 					from = to
 					for size := 0; to < len(numbers) && size < chunkBytes; to++ {
@@ -54,14 +56,24 @@ func (p *page) decodeLine(ctx context.Context, line []model.Node) iter.Seq2[talk
 					}
 					decoded = p.decodeChunk(numbers, from, to)
 				}
-				said = append(said, decoded[next-from]...)
+				if added := decoded[next-from]; k > 0 || len(added) != len(input) || !slices.EqualFunc(added, input, sameWords) {
+					said = append(said, added...)
+				}
 				next++
+			}
+			if input = nil; counts[i] == 0 {
+				input = said
 			}
 			if !yield(said, nil) {
 				return
 			}
 		}
 	}
+}
+
+// sameWords reports whether two messages are one text of the same speaker.
+func sameWords(a, b spoken) bool {
+	return a.Role == b.Role && len(a.Parts) == 1 && len(b.Parts) == 1 && a.Parts[0].Text != "" && a.Parts[0].Text == b.Parts[0].Text
 }
 
 // decodeChunk decodes the messages from one to another. It leaves out a result whose call is close.
@@ -88,6 +100,13 @@ func (p *page) decodeChunk(numbers []int32, from, to int) []talk {
 		}
 		if i := low + element - from; at != jsontape.None && at <= node && i >= 0 && i < len(said) {
 			said[i] = append(said[i], spoken{message, c.IsPrompt(m)})
+		}
+	}
+	for i := range said {
+		if said[i] == nil { // of a shape that is not known
+			said[i] = talk{{Message: transcript.Message{Role: "unknown", Parts: []transcript.Part{
+				{Kind: "unknown", Label: "message", Value: p.messages.Message(int(numbers[from+i]))},
+			}}}}
 		}
 	}
 	return said
