@@ -350,9 +350,9 @@ func TestWrite_foldsContext(t *testing.T) {
 // A message that stands alone in a state, and then in the list of the next one, is shown once; said again, it is shown
 // again.
 func TestWrite_showsInputOnce(t *testing.T) {
-	const hello = `{"$py":"langchain_core.messages.human.HumanMessage","type":"human","content":"hello there","additional_kwargs":{},"id":%s}`
+	const hello = `{"$py":"langchain_core.messages.human.HumanMessage","content":"hello there","additional_kwargs":{},"response_metadata":{},"type":"human","name":null,"id":%s}`
 	first, second, third := fmt.Sprintf(hello, "null"), fmt.Sprintf(hello, `"a"`), fmt.Sprintf(hello, `"b"`)
-	text := textOf(t, pageOf(t, `{"__start__":{"messages":[`+first+`]}}`, `{"messages":[`+second+`]}`, `{"messages":[`+second+`,{"$py":"langchain_core.messages.ai.AIMessage","type":"ai","content":"hi","additional_kwargs":{},"id":"c"},`+third+`]}`))
+	text := textOf(t, pageOf(t, `{"__start__":{"messages":[`+first+`]}}`, `{"messages":[`+second+`]}`, `{"messages":[`+second+`,{"$py":"langchain_core.messages.ai.AIMessage","content":"hi","additional_kwargs":{},"response_metadata":{},"type":"ai","name":null,"id":"c"},`+third+`]}`))
 	if n := strings.Count(text, "<p>hello there</p>"); n != 2 {
 		t.Errorf("it is shown %d times", n)
 	}
