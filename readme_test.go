@@ -286,7 +286,7 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 // Every line behind a "$ " is run, all of a page in one directory, and what
-// follows it is what it wrote. In the directory is a store of Strands, and one of Claude
+// follows it is what it wrote. In the directory is a store of Strands, and two of Claude
 // Code, in which nobody has written for long.
 func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 	for _, p := range consoles {
@@ -301,6 +301,9 @@ func (p page) runConsoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(filepath.Join(dir, "projects"), os.DirFS(filepath.Join("testdata", "coding", "claude-code", "projects"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "edits"), os.DirFS(filepath.Join("testdata", "files", "claude-code"))); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hindcast/model/conversation"
+	"hindcast/model/filechange"
 	"hindcast/model/jsontape"
 )
 
@@ -95,16 +96,7 @@ func objectEdits(t *jsontape.Tape, n jsontape.Node) string {
 		}
 	}
 	var out strings.Builder
-	if hunks := t.Find(n, "structuredPatch"); t.Kind(hunks) == jsontape.Array {
-		for c := t.First(hunks); c >= 0; c = t.Next(c) {
-			number := func(name string) string { return string(t.Raw(max(t.Find(c, name), 0))) }
-			fmt.Fprintf(&out, "@@ -%.10s,%.10s +%.10s,%.10s @@\n", number("oldStart"), number("oldLines"), number("newStart"), number("newLines"))
-			lines := t.Find(c, "lines")
-			for line := t.First(lines); line >= 0; line = t.Next(line) {
-				out.WriteString(t.Text(line) + "\n")
-			}
-		}
-	}
+	out.Write(filechange.AppendHunks(nil, filechange.HunksOf(t, t.Find(n, "structuredPatch"))))
 	if out.Len() == 0 {
 		writeEdit(&out, t, n)
 	}

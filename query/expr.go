@@ -484,3 +484,22 @@ func evaluateText(ctx context.Context, code *gojq.Code, text []byte, each func(o
 	}
 	return evaluate(ctx, code, len(text), input, nil, each)
 }
+
+// Filter returns a function that reports whether the expression is true of a document of JSON: whether its last output
+// is neither null nor false. The error is of an expression that fails or takes too much. The other function ends the
+// evaluation.
+func (x *Expr) Filter(ctx context.Context) (test func(document []byte) (bool, error), end func()) {
+	eval, end := newEvaluator(ctx, x.time)
+	return func(document []byte) (is bool, err error) {
+		var wrong error
+		truth := false // which a job that is left may still write
+		err = eval.do(len(document), func() (err error) {
+			wrong, err = evaluateText(eval.ctx, x.plain, document, func(output any) { truth = holds(output) })
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		return truth && wrong == nil, wrong
+	}, end
+}

@@ -49,6 +49,8 @@ type numbered struct {
 	scratch jsontape.Scratch
 	// take is called with each message that gets a number, and its piece if it lies in one; it may be nil.
 	take func(message []byte, at piece)
+	// decoded is called with each message that gets a number, and was parsed; it may be nil.
+	decoded func(number int32, c *conversation.Conversation)
 }
 
 // list is the messages in the state of a visit.
@@ -292,7 +294,10 @@ func (s *numbered) number(element []byte, at piece) int32 {
 		}
 		m := message{}
 		if err == nil {
-			m = readMessage(tape)
+			c := conversation.Decode(tape)
+			if m = readMessage(c); s.decoded != nil {
+				s.decoded(number, c)
+			}
 		}
 		s.numbers[value], s.known = number, append(s.known, m)
 	}
@@ -301,7 +306,8 @@ func (s *numbered) number(element []byte, at piece) int32 {
 }
 
 // readMessage reads the facts of the one message of a list.
-func readMessage(tape *jsontape.Tape) (m message) {
+func readMessage(c *conversation.Conversation) (m message) {
+	tape := c.Tape()
 	n := tape.First(0)
 	m.Usage = conversation.UsageOf(tape, n)
 	for _, key := range []string{"id", "tracking_id", "trackingId"} {
@@ -309,7 +315,6 @@ func readMessage(tape *jsontape.Tape) (m message) {
 			m.id = tape.Text(at)
 		}
 	}
-	c := conversation.Decode(tape)
 	for b := range c.BlockLen() {
 		switch block := c.Block(b); {
 		case block.Kind == conversation.ToolCall:

@@ -63,19 +63,11 @@ func (q *Session) newStats() *stats {
 // walkStats yields the stats of all visits.
 func (s *stats) walkStats(ctx context.Context) iter.Seq2[Stat, error] {
 	return func(yield func(Stat, error) bool) {
-		v := s.view
-		done := make([]bool, len(v.visits))
-		found := make([]Stat, len(v.visits))
-		for n, err := range v.walk(ctx, v.nodes()) {
-			for _, at := range v.line(n, done) {
-				if err == nil {
-					err = v.load(ctx, at)
-				}
-				if err == nil {
-					found[at], err = s.stat(ctx, at)
-				}
-				done[at] = true
-			}
+		found := make([]Stat, len(s.visits))
+		for n, err := range s.walkDown(ctx, func(at model.Node) (err error) {
+			found[at], err = s.stat(ctx, at)
+			return err
+		}) {
 			if err != nil {
 				yield(Stat{}, err)
 				return
@@ -84,6 +76,28 @@ func (s *stats) walkStats(ctx context.Context) iter.Seq2[Stat, error] {
 				return
 			}
 			found[n] = Stat{}
+		}
+	}
+}
+
+// walkDown loads all visits, and yields each in the order in which they were recorded. Before it calls read with each
+// visit once, with a parent before its children.
+func (v *view) walkDown(ctx context.Context, read func(at model.Node) error) iter.Seq2[model.Node, error] {
+	return func(yield func(model.Node, error) bool) {
+		done := make([]bool, len(v.visits))
+		for n, err := range v.walk(ctx, v.nodes()) {
+			for _, at := range v.line(n, done) {
+				if err == nil {
+					err = v.load(ctx, at)
+				}
+				if err == nil {
+					err = read(at)
+				}
+				done[at] = true
+			}
+			if !yield(n, err) || err != nil {
+				return
+			}
 		}
 	}
 }

@@ -63,6 +63,12 @@ const (
 	verbPlan
 )
 
+// IsCommand reports whether the tool runs a command.
+func (v Verb) IsCommand() bool { return v == verbCommand }
+
+// Writes reports whether the tool edits or writes files.
+func (v Verb) Writes() bool { return v == verbEdit || v == verbWrite }
+
 // tools are the tools of coding agents by their names in lower case, without the signs between words. Sources: the
 // recorded sessions below testdata, and the agents' own tools as of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61,
 // opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10.
@@ -367,13 +373,13 @@ func (a arguments) plan() string {
 	return fmt.Sprintf("%d of %d: %s", done+1, all, now)
 }
 
-// patchBegin begins a patch in the form of Codex.
-const patchBegin = "*** Begin Patch"
+// PatchBegin begins a patch in the form of Codex.
+const PatchBegin = "*** Begin Patch"
 
 // noteScript describes a command that applies a patch.
 func (is *Act) noteScript(a arguments) {
 	for _, key := range []string{"command", "cmd"} {
-		if value := a[key]; len(value) < maxEdit && bytes.Contains(value, []byte(patchBegin)) {
+		if value := a[key]; len(value) < maxEdit && bytes.Contains(value, []byte(PatchBegin)) {
 			is.notePatch(value)
 		}
 	}
@@ -382,7 +388,7 @@ func (is *Act) noteScript(a arguments) {
 // noteEdit describes a call that changes files.
 func (is *Act) noteEdit(a arguments, path string, raw []byte) {
 	for _, patch := range [][]byte{a["input"], a["patch"], a["patchText"], raw} {
-		if len(patch) > 0 && patch[0] == '"' && bytes.Contains(patch[:min(len(patch), maxHead)], []byte(patchBegin)) {
+		if len(patch) > 0 && patch[0] == '"' && bytes.Contains(patch[:min(len(patch), maxHead)], []byte(PatchBegin)) {
 			is.notePatch(patch)
 			return
 		}
@@ -453,7 +459,7 @@ func (is *Act) notePatch(patch []byte) {
 	} else {
 		text = strings.ReplaceAll(text, `\n`, "\n")
 	}
-	_, text, _ = strings.Cut(text, patchBegin)
+	_, text, _ = strings.Cut(text, PatchBegin)
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "*** End Patch"):

@@ -68,6 +68,7 @@ var types = map[string]struct {
 	eventRolledBack:                     {func(r *record, _, v chat.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
 	"event_msg:thread_settings_applied": {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
 	"event_msg:exec_command_end":        {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
+	"event_msg:patch_apply_end":         {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
 	eventItem: {func(r *record, line, v chat.Value) {
 		r.keepEnd(v.Get("item", "id"), v.Get("item"))
 		r.keepText(line, v)
@@ -248,7 +249,7 @@ func (r *record) keepCompaction(line, v chat.Value) {
 
 // keepEnd keeps how a tool call ended.
 func (r *record) keepEnd(call, how chat.Value) {
-	r.call, r.failed = call.Text(), how.Get("exit_code").Number() != 0 || how.Get("status").Text() == "failed"
+	r.call, r.failed = call.Text(), how.Get("exit_code").Number() != 0 || how.Get("status").Text() == "failed" || how.Get("success").Kind() == jsontape.False
 }
 
 // metaOf returns the model, the folder and the approval mode of a turn.

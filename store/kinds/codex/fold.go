@@ -18,14 +18,24 @@ type fold struct {
 	session *chat.Session
 	// calls are the entries of tool calls, and failed says which tools failed, by the id of
 	// the call.
-	calls   map[string]int
-	failed  map[string]bool
+	calls  map[string]int
+	failed map[string]bool
+	// ended are the events that tell how tools ended, by the id of the call.
+	ended map[string][]ending
+	// results are the entries of results, by the id of the call.
+	results map[string]int
 	started []spawned
 	unknown map[string]int
 	kept    int // entries that compactions are looked for in, see chat.MostKept
 	lone    int // messages that events alone have
 	// said collects the messages in the session's own rollouts.
 	said chat.Opening
+}
+
+// ending is an event that tells how a tool ended: what it ran, and what it did to files.
+type ending struct {
+	file string
+	chat.Span
 }
 
 // spawned is a thread that an entry started.
@@ -86,7 +96,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	if len(segments) == 0 {
 		return s, nil
 	}
-	b := &fold{session: s, calls: map[string]int{}, failed: map[string]bool{}, unknown: map[string]int{}}
+	b := &fold{session: s, calls: map[string]int{}, failed: map[string]bool{}, ended: map[string][]ending{}, results: map[string]int{}, unknown: map[string]int{}}
 	for _, p := range l.list {
 		b.foldPart(p)
 	}
@@ -187,8 +197,13 @@ func (b *fold) foldRecord(p *part, r *chat.Record[record], now *state) {
 	}
 }
 
-// toolEnded notes whether a tool failed.
-func (b *fold) toolEnded(_ *part, r *chat.Record[record], _ *state) {
+// toolEnded notes how a tool ended, for the message of its result.
+func (b *fold) toolEnded(p *part, r *chat.Record[record], _ *state) {
+	if i, there := b.results[r.Is.call]; there && b.session.Entries[i].File == p.name {
+		b.session.Entries[i].Records = append(b.session.Entries[i].Records, r.Span)
+	} else if r.Is.call != "" {
+		b.ended[r.Is.call] = append(b.ended[r.Is.call], ending{p.name, r.Span})
+	}
 	b.failed[r.Is.call] = b.failed[r.Is.call] || r.Is.failed
 }
 
@@ -293,6 +308,12 @@ func (b *fold) addItem(p *part, r *chat.Record[record], now *state) {
 	for k := range e.Said.Results {
 		result := &e.Said.Results[k]
 		result.Failed = result.Failed || b.failed[result.ID]
+		b.results[result.ID] = now.tip
+		for _, end := range b.ended[result.ID] {
+			if end.file == p.name { // an entry has records of one file
+				e.Records = append(e.Records, end.Span)
+			}
+		}
 		if i, known := b.calls[result.ID]; known && is.child != "" {
 			b.started = append(b.started, spawned{i, is.child})
 		}
@@ -407,8 +428,12 @@ func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []
 	for k, r := range e.Said.Results { // an item with a result has nothing else
 		m.Blocks[k].Failed = r.Failed
 	}
-	for k, count := range records[1:] {
-		addUsage(&m.Usage, count, e.Own.(*part).counted[e.Records[k+1].At])
+	for k, beside := range records[1:] {
+		if m.Role == chat.Tool {
+			m.Raw = append(m.Raw, beside.Raw())
+		} else {
+			addUsage(&m.Usage, beside, e.Own.(*part).counted[e.Records[k+1].At])
+		}
 	}
 	if m.Role == chat.Assistant || m.Usage.Counted {
 		m.Model = e.Meta.Model

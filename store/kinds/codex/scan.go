@@ -78,7 +78,7 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, near chat.Near) (list []
 		}
 		switch m := toldBy(body, v); {
 		case len(m.Blocks) == 0:
-			return nil, when, chat.Silent
+			return endIn(v, body, when, near)
 		case m.Role == chat.System: // it says what failed
 			return nil, when, chat.Unsure
 		case near.Beside(m.Blocks[0].Body, `"`+typeItem+`"`):
@@ -90,6 +90,24 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, near chat.Near) (list []
 		return []chat.Message{{Raw: sets}}, when, chat.Sets
 	}
 	return nil, when, chat.Silent
+}
+
+// endIn returns the part of a message that an event adds which tells how a tool ended: the record beside its output.
+func endIn(line, event chat.Value, when time.Time, near chat.Near) ([]chat.Message, time.Time, chat.Telling) {
+	call := event.Get("call_id")
+	switch is := event.Get("type").Text(); {
+	case is == "item_completed":
+		call = event.Get("item", "id")
+	case types[typeEvent+":"+is].keep == nil || !strings.HasSuffix(is, "_end"):
+		return nil, when, chat.Silent
+	}
+	if call.Text() == "" {
+		return nil, when, chat.Silent
+	}
+	if near.Beside(call.Raw(), `_call_output"`) {
+		return []chat.Message{{Role: chat.Tool, Raw: [][]byte{line.Raw()}}}, when, chat.Speaks
+	}
+	return nil, when, chat.Later
 }
 
 // hasFailed reports whether an event before the output of a call says that the tool failed. known is false where no
