@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindcast/report"
 	"hindcast/store/sample"
 )
 
@@ -119,6 +120,20 @@ func TestPage_sideBySide(t *testing.T) {
 	}
 }
 
+// Each paragraph has the direction of its words, and code stands from left to right.
+func TestPage_directions(t *testing.T) {
+	b := startBrowser(t)
+	b.open(file(t, textOf(t, pageOf(t, `{"messages":[{"role":"user","content":[{"text":"\u05e9\u05dc\u05d5\u05dd\n\nhello\n\n`+"```"+`\nx = 1\n`+"```"+`"}]}]}`))))
+	starts := value[[]bool](b, `[...document.querySelectorAll('.md > *')].map(e => {
+		const range = document.createRange();
+		range.selectNodeContents(e);
+		return range.getBoundingClientRect().left < e.getBoundingClientRect().left + 20;
+	})`)
+	if !slices.Equal(starts, []bool{false, true, true}) {
+		t.Errorf("from the left stand %v", starts)
+	}
+}
+
 // A key and a button open all folds of the talk and close them again.
 func TestPage_opensAll(t *testing.T) {
 	b := startBrowser(t)
@@ -135,6 +150,37 @@ func TestPage_opensAll(t *testing.T) {
 	b.click("button")
 	if n := open(); n != 0 {
 		t.Errorf("the button leaves %d folds open", n)
+	}
+}
+
+// On a page of 2,000 snapshots a key looks at the next one alone, and a search reads the texts once.
+func TestPage_isQuickWhereItIsLarge(t *testing.T) {
+	b := startBrowser(t)
+	s, tl := openLong(2_000)
+	var page strings.Builder
+	if err := report.Write(t.Context(), &page, report.Session{Store: s, Timeline: tl, ID: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	b.open(file(t, page.String()))
+	looks := value[int](b, `(() => {
+		show(sections.at(-2));
+		let looks = 0;
+		step(-1, s => ++looks > 0);
+		step(1, s => ++looks > 0);
+		return looks;
+	})()`)
+	if got := where(b); looks != 2 || got != "n1998" {
+		t.Errorf("two steps look at %d snapshots, and lead to %s", looks, got)
+	}
+	walks := value[int](b, `(() => {
+		const make = document.createTreeWalker.bind(document);
+		let walks = 0;
+		document.createTreeWalker = (...how) => (walks++, make(...how));
+		for (const words of ['a', 'an', 'answer 7', 'answer 77']) find(words);
+		return walks;
+	})()`)
+	if told := value[string](b, "document.querySelector('output').value"); walks != 1 || told != "11 hits" {
+		t.Errorf("four searches walk %d times, and the last one tells %q", walks, told)
 	}
 }
 

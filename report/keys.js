@@ -8,6 +8,7 @@ const told = document.querySelector('output');
 const reveal = element => {
   for (let at = element; at; at = at.parentElement) if (at.localName === 'details') at.open = true;
 };
+const order = new Map(sections.map((section, at) => [section, at]));
 const row = new Map(rows.map(a => [a.hash.slice(1), a]));
 let here = null;
 const mark = section => {
@@ -29,15 +30,21 @@ const show = section => {
   mark(section);
 };
 const step = (by, fits) => {
-  const list = sections.filter(s => fits(s));
-  const order = here ? sections.indexOf(here) : -1;
-  const next = by > 0 ? list.find(s => sections.indexOf(s) > order) : list.findLast(s => sections.indexOf(s) < order);
-  show(next);
+  let at = (here ? order.get(here) : -1) + by;
+  while (at >= 0 && at < sections.length && !fits(sections[at])) at += by;
+  show(sections[at]);
 };
 const open = section => !section.closest('details:not([open])') || section.parentElement.localName !== 'details';
 const branches = new Set([...document.querySelectorAll('details.left')].map(d => d.querySelector('section')));
 
-let hits = [], hit = -1, words = '';
+// texts are the texts of the talk in small letters, once something is searched.
+const most = 5000;
+let hits = [], hit = -1, words = '', texts = null;
+const readTexts = () => {
+  const walk = document.createTreeWalker(document.getElementById('talk'), NodeFilter.SHOW_TEXT), list = [];
+  while (walk.nextNode()) if (walk.currentNode.length > 1) list.push({node: walk.currentNode, low: walk.currentNode.data.toLowerCase()});
+  return list;
+};
 const find = text => {
   words = text.toLowerCase();
   hits = [];
@@ -47,18 +54,15 @@ const find = text => {
     told.value = '';
     return;
   }
-  const walk = document.createTreeWalker(document.getElementById('talk'), NodeFilter.SHOW_TEXT);
-  while (walk.nextNode() && hits.length < 10000) {
-    const low = walk.currentNode.data.toLowerCase();
-    for (let at = low.indexOf(words); at >= 0; at = low.indexOf(words, at + words.length)) {
-      const range = new Range();
-      range.setStart(walk.currentNode, Math.min(at, walk.currentNode.length));
-      range.setEnd(walk.currentNode, Math.min(at + words.length, walk.currentNode.length));
-      hits.push(range);
+  texts ??= readTexts();
+  for (const {node, low} of texts) {
+    for (let at = low.indexOf(words); at >= 0 && hits.length < most; at = low.indexOf(words, at + words.length)) {
+      hits.push(new StaticRange({startContainer: node, startOffset: Math.min(at, node.length), endContainer: node, endOffset: Math.min(at + words.length, node.length)}));
     }
+    if (hits.length === most) break;
   }
   if (globalThis.Highlight) CSS.highlights.set('hits', new Highlight(...hits));
-  told.value = hits.length ? hits.length + ' hits' : 'nothing';
+  told.value = hits.length === most ? 'more than ' + most + ' hits' : hits.length ? hits.length + ' hits' : 'nothing';
 };
 const turn = by => {
   if (!hits.length) return;

@@ -184,6 +184,9 @@ func (p *page) writeLabels(n model.Node) {
 // writeTalk writes the snapshots from top to bottom, as the tree draws them: each branch that was left where it parted.
 func (p *page) writeTalk(ctx context.Context) error {
 	t := p.Timeline
+	if t.Len() == 0 {
+		p.writeElement("p", "quiet", "the session has no snapshots")
+	}
 	var path []model.Node
 	for i := range t.Rows() {
 		if n := t.Row(i).Node; n != model.NoNode && t.OnPath(n) {

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -366,6 +367,19 @@ func TestWrite_showsUnknownMessages(t *testing.T) {
 	}
 }
 
+// A picture is shown by what its bytes are, whatever it is called: a drawing with scripts is none.
+func TestWrite_showsNoDrawing(t *testing.T) {
+	picture := func(kind string, data []byte) string {
+		return fmt.Sprintf(`{"image":{"format":%q,"source":{"bytes":%q}}}`, kind, base64.StdEncoding.EncodeToString(data))
+	}
+	drawing := []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="window.ran = 1"><script>window.ran = 1</script></svg>`)
+	text := textOf(t, pageOf(t, `{"messages":[{"role":"user","content":[`+picture("svg+xml", drawing)+`,`+picture("png", drawing)+`,`+
+		picture("png", []byte("<html><script>window.ran = 1</script>"))+`,`+picture("jpeg", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"))+`]}]}`))
+	if strings.Count(text, "<img") != 1 || !strings.Contains(text, `<img alt="" src="data:image/png;base64,iVBORw0K`) || strings.Contains(text, "svg+xml;") {
+		t.Errorf("the pictures are %s", text[strings.Index(text, `id="talk"`):])
+	}
+}
+
 // flat is a price list: each token that a model writes costs a cent.
 type flat struct{}
 
@@ -499,7 +513,7 @@ func TestWrite_holdsLittleOfTheText(t *testing.T) {
 // A session without snapshots is a page, too.
 func TestWrite_empty(t *testing.T) {
 	var page bytes.Buffer
-	if err := report.Write(t.Context(), &page, report.Session{Store: fake.New(), Timeline: model.NewTimeline(nil), ID: "s"}); err != nil || !strings.HasSuffix(page.String(), "</html>\n") {
+	if err := report.Write(t.Context(), &page, report.Session{Store: fake.New(), Timeline: model.NewTimeline(nil), ID: "s"}); err != nil || !strings.HasSuffix(page.String(), "</html>\n") || !strings.Contains(page.String(), "the session has no snapshots") {
 		t.Errorf("%v: %s", err, page.String())
 	}
 }
