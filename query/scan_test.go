@@ -90,7 +90,8 @@ func longRollout(turns, size int) []byte {
 // snapshots.
 func TestSearchHome_scansAsItReads(t *testing.T) {
 	var hits, sessions, compared int
-	scanned := map[string]int{}
+	scanned, ownScanned := map[string]int{}, map[string]int{}
+	own := strings.Fields("error user text name input tool toolUse status success assistant reasoning json role content context err er type unknown")
 	for _, s := range scannedStores(t) {
 		for info, err := range s.Sessions(t.Context()) {
 			if err != nil {
@@ -123,6 +124,9 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 				}
 			}
 			maps.Copy(words, odd)
+			for _, word := range own {
+				words[word] = true
+			}
 			for word := range words {
 				patterns = append(patterns, query.Literal(word, query.SmartCase), query.Literal(word, query.MatchCase))
 			}
@@ -133,6 +137,9 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 					for i := range got {
 						if got[i].Visit == model.NoNode {
 							scanned[info.Kind]++
+							if slices.Contains(own, got[i].Text) {
+								ownScanned[info.Kind]++
+							}
 						}
 						if _, err := got[i].Locate(t.Context()); err != nil {
 							t.Fatal(err)
@@ -150,8 +157,11 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d hits in %d sessions, and without reading %v", hits, sessions, scanned)
+	t.Logf("%d hits in %d sessions, and without reading %v, of Hindcast's own words %v", hits, sessions, scanned, ownScanned)
 	for _, kind := range []string{"claude-code", "codex", "pi"} {
+		if ownScanned[kind] < 50 {
+			t.Errorf("%d words of Hindcast's own were found without reading sessions of %s", ownScanned[kind], kind)
+		}
 		if scanned[kind] < 500 || hits < 2000 || sessions < 10 {
 			t.Errorf("%d hits, and %d without reading sessions of %s", hits, scanned[kind], kind)
 		}

@@ -34,25 +34,37 @@ type Plain interface {
 	Adds(e *Entry) int
 }
 
-// own are the words of Hindcast's that states have, in lower case, apart from each other.
-var own = strings.ToLower(strings.Join([]string{
-	"messages", "meta", "model", "cwd", "gitBranch", "gitCommit", "version", "mode",
-	"role", "content", "id", "usage", "inputTokens", "outputTokens", "totalTokens", "cacheReadInputTokens", "cacheWriteInputTokens",
-	"metadata", "metrics", "latencyMs", "cost", "raw",
-	"text", "reasoning", "toolUse", "toolUseId", "name", "input", "toolResult", "status", "success", "error", "json",
-	"true", "false", "null",
-	System.String(), User.String(), Assistant.String(), Tool.String(),
-}, "\x00"))
+// ownWords are Hindcast's own words in messages, in lower case. ownOutside has its words around messages and in their
+// costs, as one text.
+var (
+	ownWords = strings.Fields(strings.ToLower(`role content id text context type reasoning toolUse toolUseId name input
+		toolResult status success error json raw system user assistant tool unknown`))
+	ownOutside = strings.ToLower(`messages meta model cwd gitBranch gitCommit version mode usage inputTokens outputTokens totalTokens
+		cacheReadInputTokens cacheWriteInputTokens metadata metrics latencyMs cost true false null`)
+)
 
 // isNumber reports whether a text may be a number, or a part of one.
 func isNumber(text []byte) bool {
 	return len(bytes.Trim(text, "0123456789+-.eE")) == 0
 }
 
+// ownWith returns the ownWords that have a text. others reports whether it may also stand outside of messages or in a
+// number.
+func ownWith(text []byte) (words []string, others bool) {
+	lower := string(bytes.ToLower(text))
+	for _, word := range ownWords {
+		if strings.Contains(word, lower) {
+			words = append(words, word)
+		}
+	}
+	return words, isNumber(text) || strings.Contains(ownOutside, lower)
+}
+
 // plainFormat returns the format where the bytes of files tell which states have a text.
 func (s *Store) plainFormat(text []byte) (format Plain, ok bool) {
 	format, ok = s.format.(Plain)
-	return format, ok && !isNumber(text) && !strings.Contains(own, string(bytes.ToLower(text)))
+	words, others := ownWith(text)
+	return format, ok && len(words) == 0 && !others
 }
 
 // Mentions reports whether states of a session may have a text in them, see store.Mentions.

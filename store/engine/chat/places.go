@@ -431,8 +431,8 @@ func (s *Store) listSessions(ctx context.Context, in engine.In) iter.Seq2[model.
 	return s.listParts(ctx, in, func(_ engine.In, all []Spot) [][]Spot { return [][]Spot{all} })
 }
 
-// AnyOrder is that of store.Features: the sessions in the folders that changed last come first. The files of the others are
-// looked at behind them.
+// AnyOrder is that of store.Features: the sessions in the folders that changed last come first. Other files are looked at
+// behind them.
 func (s *Store) AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		err := s.Read(ctx, func(in engine.In) error {
@@ -472,12 +472,12 @@ func (s *Store) listParts(ctx context.Context, in engine.In, split func(engine.I
 // larger than the one before it.
 const leastPart, partGrowth = 64, 4
 
-// partsByFolder splits spots so that those in the folders that changed last come first. A folder is in one part, and a
+// partsByFolder splits spots: the folders that changed last come first. A folder is in one part, and a
 // sub-agent in that of its session.
 func partsByFolder(in engine.In, spots []Spot) (parts [][]Spot) {
 	runs, changed := runsOf(spots), map[string]int64{}
 	for _, r := range runs {
-		at, _ := in.Stamp(r.dir) // what cannot be looked at comes last
+		at, _ := in.Stamp(r.dir) // an unreadable folder comes last
 		changed[r.dir] = at.Modified.UnixNano()
 	}
 	slices.SortStableFunc(runs, func(a, b run) int {

@@ -24,7 +24,8 @@ import (
 //	│line│line│line with the text│line│torn
 //	          └ message ─▶ store.Scan.Take
 //
-// Where a line does not tell, the scan ends, and the session is read.
+// Where a line does not tell, the scan ends, and the session is read. A text that some of Hindcast's own words have too
+// is looked for in each line, until these words were found.
 
 // LineTeller is a [Plain] format that has each message on one line.
 type LineTeller interface {
@@ -65,6 +66,8 @@ type lineScan struct {
 	format   LineTeller
 	at       Spot
 	composes []byte
+	// words are the ownWords with the text that are not decided. While there are any, each line is scanned.
+	words []string
 	// buf has whole lines of the file from offset from on. The first old bytes were scanned before. waits says that a line
 	// may be left to be scanned with the next lines, and late is the offset of the last that was.
 	buf     []byte
@@ -81,7 +84,8 @@ type lineScan struct {
 // scanSession implements store.Scanner.
 func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan) (done bool, err error) {
 	teller := s.format.(LineTeller)
-	if _, plain := s.plainFormat(scan.Text); !plain {
+	words, others := ownWith(scan.Text)
+	if others {
 		return false, nil
 	}
 	in := s.storage.In()
@@ -100,7 +104,7 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 		return false, s.Wrap(err, "search session %q", session)
 	}
 	defer file.Close() // it was only read
-	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes())}
+	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes()), words: words}
 	l.scanned.ToolOf = l.findTool
 	done, err = l.scanFile(ctx, file, &s.searched)
 	return done, s.Wrap(err, "search session %q", session)
@@ -169,7 +173,12 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 		if at >= len(l.buf) { // a line waits
 			return true, true
 		}
-		if at = l.Next(l.buf, at); at < 0 {
+		l.words = slices.DeleteFunc(l.words, func(word string) bool { return l.Decided(jsontape.AppendQuoted(nil, word)) })
+		own := len(l.words) > 0
+		if !own {
+			at = l.Next(l.buf, at)
+		}
+		if at < 0 {
 			return true, true
 		}
 		begin := bytes.LastIndexByte(l.buf[:at], '\n') + 1
@@ -177,14 +186,14 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 		if n := bytes.IndexByte(l.buf[at:], '\n'); n >= 0 {
 			end = at + n
 		}
-		if behind := l.passDecided(l.buf[begin:end], at-begin); behind > 0 {
+		if behind := l.passDecided(l.buf[begin:end], at-begin); behind > 0 && !own {
 			at = begin + behind
 			continue
 		}
 		if goesOn, sure = l.scanLine(begin, end); !goesOn || !sure {
 			return goesOn, sure
 		}
-		at = end
+		at = end + 1
 	}
 }
 
@@ -212,6 +221,9 @@ func (l *lineScan) passDecided(line []byte, at int) int {
 // scanLine hands over the messages of a line.
 func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 	raw := trimLine(l.buf[begin:end])
+	if len(raw) == 0 {
+		return true, true
+	}
 	line := Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw, scratch: &l.scratch}
 	messages, when, tells := l.format.TellLine(l.at, &line, Near{
 		Before: func(text string) (*Line, bool) { return l.lineBefore(begin, text) },
