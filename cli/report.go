@@ -36,13 +36,13 @@ func (a *App) reportCommand() *cobra.Command {
 		Short: "write a session as one page that opens in any browser",
 		Long: `Report writes a session as one page of HTML that reads from top to bottom: a card with
 what it cost, the tree with its abandoned branches and why they were left, and the whole
-conversation with an anchor for each snapshot (#n37), tools folded, pictures shown. The
-page needs nothing besides and asks for nothing: send it to a colleague. It follows the
-dark or the light of the browser, reads on a phone and on paper, and is whole without
-scripts. The browser's own search finds everything; / searches in the page, j and k go
-from snapshot to snapshot, ( and ) from prompt to prompt, { and } from branch to branch.
-Texts of the session are text in it, whatever they hold. Without SESSION it is the one
-that changed last.
+conversation with an anchor for each snapshot (#n37), the tokens and the price of each
+answer, tools folded, pictures shown. The page needs nothing besides and asks for nothing:
+send it to a colleague. It follows the dark or the light of the browser, reads on a phone
+and on paper, and is whole without scripts. The browser's own search finds everything; /
+searches in the page, j and k go from snapshot to snapshot, ( and ) from prompt to prompt,
+{ and } from branch to branch, and o opens all folds. Texts of the session are text in it,
+whatever they hold. Without SESSION it is the one that changed last.
 
 With A and B, as diverge has them, the page shows the two lines beside each other from
 where they parted, and what they have in common once. They may be of different stores.

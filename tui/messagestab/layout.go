@@ -80,8 +80,8 @@ func (p *Pane) addBody(u *unit, b *conversation.Block, in int, pick sheet.Pick) 
 func (p *Pane) saySpelled(u *unit, n jsontape.Node, in int) {
 	t := p.c.conv.Tape()
 	if size := len(t.Raw(n)); size > prose.LongestDoc && t.Kind(n) == jsontape.String && !p.raw {
-		u.addWords(in, sheet.Muted, fmt.Sprintf("as it is spelled: %s is more than %s; hindcast messages --md writes it to be laid out",
-			model.AppendSize(nil, int64(size)), model.AppendSize(nil, prose.LongestDoc)))
+		u.addWords(in, sheet.Muted, fmt.Sprintf("as spelled: %s, above %s", model.AppendSize(nil, int64(size)), model.AppendSize(nil, prose.LongestDoc)))
+		u.addWords(in, sheet.Muted, "hindcast messages --md writes it")
 	}
 }
 
