@@ -72,7 +72,11 @@ func (p *printer) fitLine(line string, behind int) string {
 	if p.width == 0 {
 		return line
 	}
-	return displaywidth.TruncateString(line, max(p.width-behind, leastFit), p.glyphs.Ellipsis)
+	cut := displaywidth.TruncateString(line, max(p.width-behind, leastFit), p.glyphs.Ellipsis)
+	if rest := strings.TrimSuffix(cut, p.glyphs.Ellipsis); cut != line && strings.HasSuffix(rest, p.glyphs.Ellipsis) {
+		return rest // it was cut there before
+	}
+	return cut
 }
 
 // fitName returns a name that is safe to print. On a terminal it has a number of cells

@@ -363,7 +363,7 @@ func (c *Conversation) messageWords(m, limit int) string {
 			continue
 		}
 		if len(line) >= limit {
-			line = append(line, "…"...)
+			line = append(bytes.TrimSuffix(line, []byte("…")), "…"...)
 			break
 		}
 		if len(line) > 0 {
@@ -461,7 +461,7 @@ func Cut(text string, limit int) string {
 	for limit > 0 && !utf8.RuneStart(text[limit]) {
 		limit--
 	}
-	return text[:limit] + "…"
+	return strings.TrimSuffix(text[:limit], "…") + "…"
 }
 
 // JoinActs joins calls, with their outcomes or without, as far as a title has room. Arguments and outcomes are full of

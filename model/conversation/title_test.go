@@ -203,3 +203,15 @@ func TestPromptTitle(t *testing.T) {
 		}
 	}
 }
+
+// A text that was cut has one ellipsis where it is cut again, or goes on in another block.
+func TestCut_onceIsEnough(t *testing.T) {
+	if got := Cut("foll… (ls)", len("foll…")); got != "foll…" {
+		t.Errorf("%q", got)
+	}
+	long := strings.Repeat("a ", MaxTitle)
+	title, _ := Title([]byte(`{"messages":[{"role":"user","content":[{"text":"`+long+`"},{"text":"b"}]}]}`), LastMessage)
+	if strings.Count(title, "…") != 1 {
+		t.Errorf("%q", title)
+	}
+}

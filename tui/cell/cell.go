@@ -7,6 +7,7 @@
 package cell
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"hindcast/model/printable"
@@ -127,10 +128,10 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	}
 	if end, cells, cut, ok := evenBeginning(text, w, r.glyphs.Plain()); ok {
 		r.begin(st)
+		start := len(r.dst)
 		r.dst = append(r.dst, text[:end]...)
 		if cut {
-			r.dst = append(r.dst, r.glyphs.Ellipsis...)
-			cells++
+			cells += r.putEllipsis(start)
 		}
 		r.end(st)
 		r.room -= cells
@@ -167,12 +168,20 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 		r.dst = addSpaces(r.dst, start)
 	}
 	if cut {
-		r.dst = append(r.dst, r.glyphs.Ellipsis...)
-		used++
+		used += r.putEllipsis(start)
 	}
 	r.end(st)
 	r.room -= used
 	return used
+}
+
+// putEllipsis ends the text that begins at an offset, unless it ends in an ellipsis. It returns how many cells that took.
+func (r *Row) putEllipsis(start int) int {
+	if bytes.HasSuffix(r.dst[start:], []byte(r.glyphs.Ellipsis)) {
+		return 0
+	}
+	r.dst = append(r.dst, r.glyphs.Ellipsis...)
+	return 1
 }
 
 // evenBeginning does for most texts what [put] does with more work for all: it

@@ -36,6 +36,8 @@ func TestRow_cutsAndPads(t *testing.T) {
 		{"mark at the cut", "abe\u0301", "abe\u0301", 3},
 		{"flag", "🇫🇷x", "🇫🇷x", 3},
 		{"newline", "a\nb", "a↵b ", 4},
+		{"cut where it was cut before", "foll… (ls)", "foll… ", 6},
+		{"cut where it was cut before, escaped", "\x1bf… (ls)", "^[f… ", 5},
 		{"invalid", "a\xff", `a\xff`, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
