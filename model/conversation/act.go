@@ -3,12 +3,14 @@ package conversation
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 )
 
@@ -283,7 +285,23 @@ func compactValue(value []byte) string {
 	if len(value) > 0 && value[0] == '"' {
 		return `"` + Cut(OneLine(headOf(value, 4*maxValue)), maxValue) + `"`
 	}
+	if bytes.HasPrefix(value, []byte(`{"$`)) {
+		if data := jsontape.FindMember(value, `"$bytes"`); len(data) > 1 {
+			return tellBytes(data, jsontape.FindMember(value, `"$type"`))
+		}
+	}
 	return Cut(OneLine(string(value[:min(len(value), 2*maxValue)])), maxValue)
+}
+
+// tellBytes tells bytes, in base64, by their number, and by the encoding that is not read.
+func tellBytes(quoted, encoding []byte) string {
+	text := quoted[1 : len(quoted)-1]
+	size := base64.StdEncoding.DecodedLen(len(text)) - (len(text) - len(bytes.TrimRight(text, "=")))
+	told := string(model.AppendSize(nil, int64(size)))
+	if encoding != nil {
+		told += " of " + OneLine(headOf(encoding, maxValue))
+	}
+	return told
 }
 
 // Assignment tells a value by its name, on one line: `total 3`. Of a value that is null or nil it tells the name alone.

@@ -238,7 +238,7 @@ func PromptTitle(text string) string {
 	if words, by := WordsTyped(text); by != Wrapped {
 		text = words
 	}
-	return Cut(OneLine(Cut(text, 4*MaxTitle)), MaxTitle)
+	return Cut(UnwrapText(OneLine(Cut(text, 4*MaxTitle))), MaxTitle)
 }
 
 // Openings gathers, in the order of a session, what it may be called. The zero value has nothing.
@@ -372,7 +372,11 @@ func (c *Conversation) messageWords(m, limit int) string {
 		line = c.appendBrief(line, b, limit-len(line), "")
 		blank = blank || b.Kind == Text && c.isBlank(b)
 	}
-	if said := OneLine(string(line)); said != "" || !blank {
+	said := OneLine(string(line))
+	if c.messages[m].Role == User {
+		said = UnwrapText(said)
+	}
+	if said != "" || !blank {
 		return said
 	}
 	return "[blank text]"

@@ -172,7 +172,7 @@ func TestOpenings(t *testing.T) {
 	)
 	for list, want := range map[string]string{
 		"": "", system: "", result: "",
-		wrapped + "," + system: "<environment_context>x</environment_context>",
+		wrapped + "," + system: "x",
 		wrapped + "," + answer: "Hello",
 		answer + "," + command: "/model opus",
 		command + "," + result + "," + prompt + `,{"role":"user","content":"and on"}`: "list",
@@ -193,7 +193,7 @@ func TestPromptTitle(t *testing.T) {
 		"Plan a\n trip.": "Plan a trip.",
 		"<system-reminder>x</system-reminder>\nlist": "list",
 		"<task>x": "x",
-		"<system-reminder>x  y</system-reminder>": "<system-reminder>x y</system-reminder>",
+		"<system-reminder>x  y</system-reminder>": "x y",
 		strings.Repeat("é", MaxTitle):             strings.Repeat("é", MaxTitle/2) + "…",
 		"x" + strings.Repeat("é", MaxTitle):       "x" + strings.Repeat("é", MaxTitle/2-1) + "…",
 		strings.Repeat("x", MaxTitle):             strings.Repeat("x", MaxTitle),

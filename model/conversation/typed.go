@@ -278,3 +278,46 @@ func behindPlace(text string) (rest string, ok bool) {
 	}
 	return "", false
 }
+
+// UnwrapText returns a text that a program wrote for the user without the tags around it: the words inside, or of a
+// list of elements each behind its name. An element that sums the others up stands for them. Another text stays as
+// it is.
+func UnwrapText(text string) string {
+	var said []string
+	for {
+		name, inside, rest, closed := taggedBlock(text)
+		if kindOf(name) == 0 {
+			break
+		}
+		if !closed {
+			rest = ""
+		}
+		if inside = joinElements(strings.TrimSpace(inside)); inside != "" {
+			said = append(said, inside)
+		}
+		if text = strings.TrimSpace(rest); text == "" && len(said) == 0 {
+			return "(no content)"
+		}
+	}
+	if len(said) == 0 {
+		return text
+	}
+	return strings.TrimSpace(strings.Join(said, " ") + " " + text)
+}
+
+// joinElements returns a list of elements as their names and words, any other text as it is.
+func joinElements(text string) string {
+	var list []string
+	for rest := text; rest != ""; {
+		tag, behind, ok := strings.Cut(rest, ">")
+		if name, is := strings.CutPrefix(tag, "<"); !ok || !is || strings.ContainsAny(name, " /<\n") {
+			return text
+		}
+		words, after, _ := strings.Cut(behind, "</"+tag[1:]+">")
+		if tag == "<summary" {
+			return strings.TrimSpace(words)
+		}
+		list, rest = append(list, tag[1:]+": "+strings.TrimSpace(words)), strings.TrimSpace(after)
+	}
+	return strings.Join(list, ", ")
+}

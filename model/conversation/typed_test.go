@@ -98,7 +98,7 @@ func TestOpening_typed(t *testing.T) {
 		{"a command alone", `[{"role":"user","content":"/model opus"}]`, "/model opus"},
 		{"ADK", `[{"role":"user","parts":[{"text":"<user_query>ls</user_query>"}]}]`, "ls"},
 		{"OpenAI", `[{"type":"message","role":"user","content":[{"type":"input_text","text":"[Image #1] what is it"}]}]`, "what is it"},
-		{"all of it is wrapped", `[{"role":"user","content":"<environment_context>x</environment_context>"}]`, "<environment_context>x</environment_context>"},
+		{"all of it is wrapped", `[{"role":"user","content":"<environment_context>x</environment_context>"}]`, "x"},
 	} {
 		if got := Opening([]byte(c.state)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
@@ -149,6 +149,26 @@ func TestIsPlain(t *testing.T) {
 		}
 		if words, by := WordsTyped(text); got && (words != strings.TrimSpace(text) || by != Prompt) {
 			t.Errorf("%q is typed as %q", text, words)
+		}
+	}
+}
+
+// What a program wrote for the user is told by the words inside of its tags.
+func TestUnwrapText(t *testing.T) {
+	for text, want := range map[string]string{
+		"ls": "ls", "a <b> c": "a <b> c", "<div>x</div>": "<div>x</div>", "": "",
+		"<local-command-stdout>Compacted (ctrl+o)</local-command-stdout>":                                "Compacted (ctrl+o)",
+		"<local-command-caveat>Caveat: below</local-command-caveat>":                                     "Caveat: below",
+		"<bash-stdout>a.txt\nb.txt</bash-stdout><bash-stderr></bash-stderr>":                             "a.txt\nb.txt",
+		"<local-command-stdout></local-command-stdout>":                                                  "(no content)",
+		"<environment_context>\n  <cwd>/x</cwd>\n  <shell>bash</shell>\n</environment_context>":          "cwd: /x, shell: bash",
+		"<task-notification>\n<task-id>a</task-id>\n<summary>Agent done</summary>\n</task-notification>": "Agent done",
+		"<system-reminder>be short":                                           "be short",
+		"<environment_context> <cwd>/home/de":                                 "cwd: /home/de",
+		"<turn_aborted>\nThe user interrupted <it>\n</turn_aborted> and more": "The user interrupted <it> and more",
+	} {
+		if got := UnwrapText(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

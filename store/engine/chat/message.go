@@ -240,7 +240,7 @@ func (m *Message) Summarise() Said {
 			s.Results = append(s.Results, r)
 		case conversation.Text:
 			if s.Words == "" {
-				s.Words = Words(b.Body, mostTitle)
+				s.Words = m.firstWords(b.Body)
 			}
 		}
 	}
@@ -263,6 +263,14 @@ func (m *Message) typedWords() (words string, by conversation.Typed) {
 	return conversation.Cut(conversation.OneLine(conversation.Cut(words, 4*mostTitle)), mostTitle), by
 }
 
+// firstWords returns the beginning of a JSON string on one line, without the tags that a program wrote around it.
+func (m *Message) firstWords(body []byte) string {
+	if m.Role == Assistant {
+		return Words(body, mostTitle)
+	}
+	return conversation.Cut(conversation.UnwrapText(Words(body, 4*mostTitle)), mostTitle)
+}
+
 // stringHead returns a JSON string, cut where it is long enough to tell the words that a person typed.
 func stringHead(body []byte) string {
 	const enough = 1 << 20
@@ -280,7 +288,7 @@ func (m *Message) blockLabel() string {
 	}
 	first := &m.Blocks[0]
 	if first.Kind == conversation.Reasoning || m.Role == System {
-		if words := Words(first.Body, mostTitle); words != "" {
+		if words := m.firstWords(first.Body); words != "" {
 			return words
 		}
 	}

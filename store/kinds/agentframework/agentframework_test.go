@@ -69,10 +69,10 @@ func TestHeaders_workflow(t *testing.T) {
 		"83903904 after ed56b2a4: asks, question Äpfel freigeben? ✅, off the path false, interrupted true",
 		"778ab8c8 after 83903904: answer, true, off the path true, interrupted false",
 		"38b613f7 after 778ab8c8: approve, ja, off the path true, interrupted false",
-		"7ca0e448 after 38b613f7: turn end, , off the path true, interrupted false",
+		"7ca0e448 after 38b613f7: turn end, no messages are left, off the path true, interrupted false",
 		"2fa72828 after 83903904: answer, false, off the path false, interrupted false",
 		"da775ec4 after 2fa72828: approve, nein, off the path false, interrupted false",
-		"089fac6c after da775ec4: turn end, , off the path false, interrupted false",
+		"089fac6c after da775ec4: turn end, no messages are left, off the path false, interrupted false",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

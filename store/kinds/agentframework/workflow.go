@@ -194,7 +194,7 @@ func describeItem(item *checkpoints.Item, t *jsontape.Tape, state []byte) (reque
 	case len(requests) > 0:
 		h.EventName, h.Title = "asks", asks
 	default:
-		h.Event, h.Title = model.SnapshotEventTurnEnd, lastWords(t)
+		h.Event, h.Title = model.SnapshotEventTurnEnd, cmp.Or(lastWords(t), "no messages are left")
 	}
 	if len(requests) > 0 {
 		h.Marks |= model.MarkInterrupted

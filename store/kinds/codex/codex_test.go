@@ -103,8 +103,8 @@ func TestTree(t *testing.T) {
 	s := opened(t, recorded)
 	for session, want := range map[string]string{
 		whole: `
-#0<-1 context: <skills_instructions> ##
-#1<0 context: <environment_context> <c
+#0<-1 context: ## Skills A skill is a s
+#1<0 context: cwd: /home/demo1, shell:
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1
@@ -118,8 +118,8 @@ func TestTree(t *testing.T) {
 #12<9 user input: after revert
 #13<12 turn end: reply to: after revert *`,
 		forked: `
-#0<-1 context: <skills_instructions> ##
-#1<0 context: <environment_context> <c
+#0<-1 context: ## Skills A skill is a s
+#1<0 context: cwd: /home/demo1, shell:
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1
@@ -134,7 +134,7 @@ func TestTree(t *testing.T) {
 #13<12 turn end: reply to: after compacti *`,
 		envelope: `
 #0<-1 context: # AGENTS.md instructions
-#1<0 context: <environment_context> <c
+#1<0 context: cwd: /home/demo1, approv
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1
@@ -142,8 +142,8 @@ func TestTree(t *testing.T) {
 #6<5 tool iteration: $ ls -1  a.txt
 #7<6 turn end: done: ls -1 *`,
 		resumed: `
-#0<-1 context: <permissions instruction
-#1<0 context: <environment_context> <c
+#0<-1 context: Filesystem sandboxing de
+#1<0 context: cwd: /home/demo1, shell:
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1 run: false
@@ -159,24 +159,24 @@ func TestTree(t *testing.T) {
 #14<13 user input: run: sleep 20
 #15<14 after model: $ sleep 20
 #16<15 tool iteration: $ sleep 20  aborted by u
-#17<16 context: <turn_aborted> The user 
+#17<16 context: The user interrupted the
 #18<17 user input: after abort
 #19<18 turn end: reply to: after abort
 #20<19 user input: in the fork
 #21<20 turn end: reply to: in the fork
 #22<21 compaction: Another language model s
-#23<22 context: <permissions instruction
-#24<23 context: <environment_context> <c
+#23<22 context: Filesystem sandboxing de
+#24<23 context: cwd: /home/demo1, shell:
 #25<24 user input: after compaction
 #26<25 turn end: reply to: after compacti
-#27<26 context: <skills_instructions> ##
-#28<27 context: <environment_context> <c
-#29<28 context: <skills_instructions> ##
+#27<26 context: ## Skills A skill is a s
+#28<27 context: cwd: /home/demo1, shell:
+#29<28 context: ## Skills update No sele
 #30<29 user input: legacy 118 fork
 #31<30 turn end: reply to: legacy 118 for *`,
 		old: `
-#0<-1 context: <permissions instruction
-#1<0 context: <environment_context> <c
+#0<-1 context: Filesystem sandboxing de
+#1<0 context: cwd: /home/demo1, shell:
 #2<1 user input: first question
 #3<2 turn end: reply to: first question
 #4<3 user input: run: ls -1 run: false
@@ -192,7 +192,7 @@ func TestTree(t *testing.T) {
 #14<13 user input: run: sleep 20
 #15<14 after model: $ sleep 20
 #16<15 tool iteration: $ sleep 20  aborted by u
-#17<16 context: <turn_aborted> The user 
+#17<16 context: The user interrupted the
 #18<17 user input: after abort
 #19<18 turn end: reply to: after abort *`,
 		bare: `
@@ -228,8 +228,8 @@ func TestTree_reasonOfRevert(t *testing.T) {
 func TestTree_subAgent(t *testing.T) {
 	s := opened(t, recorded)
 	holdLines(t, "the sub-agent", treeOf(t, s, parent+"/"+child), `
-#0<-1 context: <skills_instructions> ##
-#1<0 context: <environment_context> <c
+#0<-1 context: ## Skills A skill is a s
+#1<0 context: cwd: /home/demo/project,
 #2<1 user input: look around
 #3<2 turn end: reply to: look around *`)
 	list := storetest.Headers(t, s, parent)

@@ -109,12 +109,12 @@ func TestRollBack(t *testing.T) {
 	r.says("assistant", "reply to fourth")
 	s, dir := r.store(t)
 	holdLines(t, "the session", treeOf(t, s, made), `
-#0<-1 context: <environment_context>one
+#0<-1 context: one
 #1<0 user input: first
 #2<1 turn end: reply to first
 #3<2 user input: second | rewind
 #4<3 turn end: reply to second | rewind
-#5<4 context: <environment_context>two | rewind
+#5<4 context: two | rewind
 #6<5 user input: third | rewind
 #7<2 user input: fourth
 #8<7 turn end: reply to fourth *`)
@@ -167,10 +167,10 @@ func TestRollBack_all(t *testing.T) {
 	r.says("user", "again")
 	s, _ := r.store(t)
 	holdLines(t, "the session", treeOf(t, s, made), `
-#0<-1 context: <environment_context>one
+#0<-1 context: one
 #1<0 user input: first | rewind
 #2<0 user input: again *`)
-	holdLines(t, "its turns", turns(t, s, made), "#0 turn 0 context: <environment_context>one\n#1 turn 0 user input: first\n#2 turn 0 user input: again")
+	holdLines(t, "its turns", turns(t, s, made), "#0 turn 0 context: one\n#1 turn 0 user input: first\n#2 turn 0 user input: again")
 }
 
 // Before there was a replacement_history, the model read the user's words and the summary.

@@ -132,7 +132,7 @@ func TestRollBack_toTheFirst(t *testing.T) {
 	s, _ := r.store(t)
 	holdLines(t, "the session", treeOf(t, s, made), `
 #0<-1 user input: first
-#1<0 context: <environment_context>two | rewind
+#1<0 context: two | rewind
 #2<1 user input: second | rewind
 #3<0 user input: third *`)
 	holdLines(t, "its turns", turns(t, s, made)[2:], "#2 turn 0 user input: second\n#3 turn 1 user input: third")

@@ -435,7 +435,7 @@ func TestTurns_ofWhatFailed(t *testing.T) {
 	r.ends("3")
 	s, _ := r.store(t)
 	holdLines(t, "the session", turns(t, s, made), `
-#0 turn 0 context: <environment_context>
+#0 turn 0 context: (no content)
 #1 turn 0 user input: q1
 #2 turn 0 error: e1
 #3 turn 1 error: e2

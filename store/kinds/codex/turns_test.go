@@ -103,7 +103,7 @@ func TestTurns(t *testing.T) {
 #12 turn 2 user input: q3
 #13 turn 2 after model: shell
 #14 turn 2 tool iteration: shell  ok
-#15 turn 2 context: <turn_aborted> the user
+#15 turn 2 context: the user
 #16 turn 3 after model: a summary
 #17 turn 3 compaction: 
 #18 turn 4 user input: q5
@@ -151,7 +151,7 @@ func TestTurns_withoutTasks(t *testing.T) {
 	r.ends("t1")
 	s, _ := r.store(t)
 	holdLines(t, "the session", turns(t, s, made), `
-#0 turn 0 context: <environment_context>one
+#0 turn 0 context: one
 #1 turn 0 user input: q1
 #2 turn 0 after model: hm
 #3 turn 0 after model: I will look
@@ -159,13 +159,13 @@ func TestTurns_withoutTasks(t *testing.T) {
 #5 turn 0 tool iteration: shell  ok
 #6 turn 0 turn end: done
 #7 turn 1 compaction: a summary
-#8 turn 1 context: <environment_context>two
+#8 turn 1 context: two
 #9 turn 1 user input: q2
 #10 turn 1 after model: shell
 #11 turn 1 tool iteration: shell  ok
 #12 turn 2 user input: q3
 #13 turn 2 after model: a comment
-#14 turn 2 context: <subagent_notification> 
+#14 turn 2 context: it is done
 #15 turn 2 turn end: done
 #16 turn 3 user input: q4
 #17 turn 3 after model: a comment

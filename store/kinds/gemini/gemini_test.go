@@ -65,7 +65,7 @@ func TestFixtures(t *testing.T) {
 	s := open(t, fixtures)
 	for session, want := range map[string]string{
 		resumed: `
- 0<-1 d04923d38bb0f6017037e74183378ef4 context (1): <session_context> This is the Gemini CLI
+ 0<-1 d04923d38bb0f6017037e74183378ef4 context (1): This is the Gemini CLI. We are setting u
  1<0 c45c6c09-ed41-4061-8baf-bb60b14c890a user input (2): first question
  2<1 d6e3d051-0f7d-47d8-b876-04efc6104943 turn end (3): reply to: first question
  3<2 ed9c0e5d-50ec-4b63-9d7d-a19d620a868a user input (4): run: ls -1
@@ -76,7 +76,7 @@ func TestFixtures(t *testing.T) {
 *8<7 afeeeb5e-370e-4f70-b098-a26fd1c6a9da turn end (9): reply to: third question
 `,
 		doomed: `
- 0<-1 d04923d38bb0f6017037e74183378ef4 context (1): <session_context> This is the Gemini CLI
+ 0<-1 d04923d38bb0f6017037e74183378ef4 context (1): This is the Gemini CLI. We are setting u
  1<0 17ccd6f8-ff34-4d9e-ac72-4aca5e1270ef user input (2): first question
  2<1 6d45503e-775c-47c5-aac2-87ffbfbea131 turn end (3): reply to: first question
  3<2 babee4ec-95e4-45ac-8815-5d745a554a6f user input (4): run: ls -1
@@ -85,7 +85,7 @@ func TestFixtures(t *testing.T) {
 *6<5 40fa2fcf-0ab3-4bd2-9191-d63816c43d8b turn end (7): done: ls -1
 `,
 		doomed + "'": `
-*0<-1 d04923d38bb0f6017037e74183378ef4 context (1): <session_context> This is the Gemini CLI
+*0<-1 d04923d38bb0f6017037e74183378ef4 context (1): This is the Gemini CLI. We are setting u
 `,
 	} {
 		if got := "\n" + storetest.Draw(t, s, session); got != want {
@@ -223,7 +223,7 @@ func TestSessions(t *testing.T) {
 			"-0<-1 u1 user input (1): one (secondLeaf to  at 00:00:00)\n-1<0 g1 turn end (2): two (secondLeaf to  at 00:00:00)\n 2<-1 u5 user input (1): what was\n*3<2 g5 turn end (2): yes\n"},
 		{"an empty list", lines(u1, g1, set(), u2), "", "-0<-1 u1 user input (1): one (rewind to  at 00:00:09)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:09)\n*2<-1 u2 user input (1): three\n"},
 		{"the context of another day", lines(set(context("monday")), u1, g1, set(context("tuesday"), u1, g1)), "",
-			" 0<-1 x context (1): <session_context>tuesday</session_contex\n 1<0 u1 user input (2): one\n*2<1 g1 turn end (3): two\n"},
+			" 0<-1 x context (1): tuesday\n 1<0 u1 user input (2): one\n*2<1 g1 turn end (3): two\n"},
 		{"a list without what is not sent", lines(u1, info, g1, set(u1, g1), u2), "", " 0<-1 u1 user input (1): one\n 1<0 i info (2): logged in\n 2<1 g1 turn end (3): two\n*3<2 u2 user input (4): three\n"},
 		{"a call that gets its result", lines(u1, started, call, result("u7"), g3), "",
 			" 0<-1 u1 user input (1): one\n 1<0 g2 after model (2): ls\n 2<1 u7 tool iteration (3): ls  a.txt\n*3<2 g3 turn end (4): four\n"},

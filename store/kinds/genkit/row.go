@@ -108,6 +108,8 @@ type rowDecoder struct {
 	seen [16]string // keys so far; rows have ten
 	n    int
 	list []byte // from where the messages begin; nil where there are none
+	// custom is the beginning of the program's own part of the state, or nil.
+	custom []byte
 }
 
 var bom = []byte("\ufeff")
@@ -271,6 +273,7 @@ func (d *rowDecoder) walkState(at int) (end int, err error) {
 	// Of two, the last counts.
 	r.hasState, r.size, r.stateSession = false, 0, ""
 	d.noMessages()
+	d.custom = nil
 	if at < len(d.data) && d.data[at] != '{' {
 		if end, err = jsontape.Skip(d.data, at); err != nil {
 			return end, err
@@ -292,6 +295,11 @@ func (d *rowDecoder) walkState(at int) (end int, err error) {
 		case `"sessionId"`:
 			if end, err = jsontape.Skip(d.data, at); err == nil {
 				r.stateSession = d.decodeText("state/sessionId", d.data[at:end])
+			}
+			return end, err
+		case `"custom"`:
+			if end, err = jsontape.Skip(d.data, at); err == nil {
+				d.custom = d.data[at:min(end, at+maxText)]
 			}
 			return end, err
 		}
@@ -341,6 +349,9 @@ func (d *rowDecoder) judgeRow() {
 	r := &d.row
 	if r.parentID == "" && d.list != nil {
 		r.opening = conversation.Opening(d.list)
+	}
+	if r.messages == 0 {
+		r.title = conversation.Assignments(d.custom)
 	}
 	switch {
 	case d.hasFlaw("/createdAt"):

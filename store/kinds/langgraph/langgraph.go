@@ -105,9 +105,10 @@ type layout interface {
 type listed struct {
 	id, parent, encoding string
 	beside, whole        []byte
-	// updated are the channels that the step before wrote, as JSON, where the layout tells.
-	updated []byte
-	size    int64
+	// updated are the channels that the step before wrote, as JSON, where the layout tells. versions are those of all
+	// channels of an update.
+	updated, versions []byte
+	size              int64
 }
 
 const ofSession = " WHERE thread_id = ? AND checkpoint_ns = ?"
@@ -155,15 +156,19 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		switch ran, kept := steps.byID[h.ParentID]; {
 		case about.Source == "input":
 			h.TurnIndex, h.EventName = 1, "user input"
-			h.Title = own.title()
+			h.Title = cmp.Or(own.title(), c.inputTitle())
 		case about.Source != "loop" && about.Source != "":
 			h.EventName = about.Source
 			if about.Source == "fork" { // it is a copy of what the step before led to, or of an input
-				by := steps.findStep(h.ParentID)
+				before := steps.findStep(h.ParentID)
+				by := before
 				if len(by.channels) == 0 {
 					by = own
 				}
-				h.Title = by.title()
+				h.Title = cmp.Or(by.title(), conversation.List(before.nodes, conversation.OneLine))
+			}
+			if about.Source == "update" {
+				h.Title = c.updateTitle()
 			}
 		case about.Step < inputStep: // writes hang on it of a run that kept its end alone
 			h.TurnIndex, h.EventName = 1, "before the run"
@@ -204,6 +209,44 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 	})
 	log.Title = steps.opening
 	return log, err
+}
+
+// inputTitle tells the input of a function, which is in the checkpoint itself; "" where that was not read.
+func (c *listed) inputTitle() string {
+	state, _ := decodeValue(c.encoding, c.whole) // damage is told with the state
+	input := jsontape.FindMember(jsontape.FindMember(state, `"channel_values"`), quoteJSON(inputChannel))
+	return cmp.Or(conversation.Assignments(input), strings.TrimSpace(conversation.Assignment("", input)))
+}
+
+// updateTitle tells the channels that an update wrote, those of the newest version, and their values where the checkpoint
+// was read.
+func (c *listed) updateTitle() string {
+	state, _ := decodeValue(c.encoding, c.whole) // damage is told with the state
+	values, versions := jsontape.FindMember(state, `"channel_values"`), c.versions
+	if versions == nil {
+		versions = jsontape.FindMember(state, `"channel_versions"`)
+	}
+	newest, told := 0, []string(nil)
+	for m, err := range jsontape.Members(versions) {
+		name := jsontape.Unquote(m.Key)
+		number, _, _ := strings.Cut(strings.Trim(string(m.Value), `"`), ".")
+		version, odd := strconv.Atoi(number)
+		if err != nil || odd != nil || version < newest {
+			continue
+		}
+		if version > newest {
+			newest, told = version, nil
+		}
+		switch value := jsontape.FindMember(values, string(m.Key)); {
+		case isPlumbing(name) || strings.HasPrefix(name, "__"):
+		case name == messages && value != nil:
+			said, _ := conversation.Title(values, conversation.LastMessage)
+			told = append(told, cmp.Or(said, name))
+		default:
+			told = append(told, conversation.Assignment(name, value))
+		}
+	}
+	return conversation.List(told, strings.Clone)
 }
 
 // inputStep is the step of the first input of a thread. A checkpoint with a lesser one is empty.

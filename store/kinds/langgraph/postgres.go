@@ -78,10 +78,11 @@ func (inPostgres) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place,
 		rows.Query{SQL: inOrder},
 		rows.Query{Args: key, Row: scanSteps(steps), SQL: writesQuery(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
 			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+" OR checkpoint_id = "+before+")")},
-		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" +
+		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels'," +
+			" CASE WHEN metadata->>'source' = 'update' THEN checkpoint->'channel_versions' END FROM checkpoints" +
 			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = " + parent + ") ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
 			var c listed
-			err := scan(&c.id, &c.parent, &c.beside, &c.updated)
+			err := scan(&c.id, &c.parent, &c.beside, &c.updated, &c.versions)
 			row(c)
 			return err
 		}})

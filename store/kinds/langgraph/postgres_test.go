@@ -63,7 +63,7 @@ func TestPostgres(t *testing.T) {
 		7:  "#7 turn 1 tools: weather {city: \"東京\"}  東京: 21 °C, ☀️ sonnig · stock {item: \"Äpfel\"}  Äpfel: 7 Stück",
 		9:  "#9 turn 1 turn end: review",
 		13: "#13 turn 2 tools: stock {item: \"broken\"}  Error: RuntimeError('warehouse unreachable: ECONNREFUSED') off the path",
-		20: "#13 turn 2 update: ",
+		20: "#13 turn 2 update: notes",
 		23: "#16 turn 2 turn end: review head",
 	} {
 		if got := row(list[i]); got != want {

@@ -33,7 +33,7 @@ func (inSQLite) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, f
 		row(c)
 		return err
 	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
-		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
+		iif(length(checkpoint) > 65536 OR CAST(metadata AS TEXT) NOT LIKE '%"update"%' AND EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
 			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
 		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= coalesce("+parent+", '') AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+") ORDER BY checkpoint_id", key...)
 }
