@@ -169,8 +169,8 @@ var actionTable = [actions]struct {
 	StepForward: {"step-forward", "step forward", travelling, noSnapshot},
 	Child:       {"child", "to child", travelling, noSnapshot},
 	Parent:      {"parent", "to parent", travelling, noSnapshot},
-	PrevBranch:  {"previous-branch", "previous branch, tip", travelling, noBranch},
-	NextBranch:  {"next-branch", "next branch, tip", travelling, noBranch},
+	PrevBranch:  {"previous-branch", "previous branch, compaction", travelling, noBranch},
+	NextBranch:  {"next-branch", "next branch, compaction", travelling, noBranch},
 	PrevPrompt:  {"previous-prompt", "previous prompt", travelling, noTurn},
 	NextPrompt:  {"next-prompt", "next prompt", travelling, noTurn},
 	NextError:   {"next-error", "next error", travelling, noError},
@@ -323,9 +323,11 @@ func (a Action) WhyDisabled(c Context) string {
 func noSnapshot(c *Context) string { return unless(c.Snapshot, "no snapshot is selected") }
 func noMark(c *Context) string     { return unless(c.Mark, "no snapshot is marked") }
 func noMarked(c *Context) string   { return first(noSnapshot(c), noMark(c)) }
-func noBranch(c *Context) string   { return unless(c.Branches, "the session has no branches") }
-func noTurn(c *Context) string     { return unless(c.Turns, "the session has no turns") }
-func noError(c *Context) string    { return unless(c.Errors, "no snapshot has an error") }
+func noBranch(c *Context) string {
+	return unless(c.Branches, "the session has no branches or compactions")
+}
+func noTurn(c *Context) string  { return unless(c.Turns, "the session has no turns") }
+func noError(c *Context) string { return unless(c.Errors, "no snapshot has an error") }
 func noOther(c *Context) string {
 	return first(noSnapshot(c), unless(!c.Head, "the head is selected"))
 }

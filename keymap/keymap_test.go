@@ -149,7 +149,7 @@ func TestAction_disabledWithReason(t *testing.T) {
 		{Repair, Context{}, ""},
 		{Purge, Context{Lacks: map[Action]string{Purge: "nothing is kept"}}, "nothing is kept"},
 		{Undo, Context{Lacks: map[Action]string{Undo: "no journal"}}, "no journal"},
-		{NextBranch, Context{}, "the session has no branches"},
+		{NextBranch, Context{}, "the session has no branches or compactions"},
 		{NextError, Context{}, "no snapshot has an error"},
 		{CompareHead, Context{}, "no snapshot is selected"},
 		{CompareHead, Context{Snapshot: true, Head: true}, "the head is selected"},

@@ -168,7 +168,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		right = 1 + deltaWidth + c.edge
 	}
 	var sums, end []byte // sums stand before the columns that the person asked for, else at the end
-	if opens && turn.HidesRows() && (folded || c.delta > 0) {
+	if opens && turn.HidesRows() {
 		beside := c.edge
 		if asked {
 			beside = right
