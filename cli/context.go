@@ -69,42 +69,45 @@ before could not be used for.`,
 
 // comparedRequest is a request, and the one that it is compared with.
 type comparedRequest struct {
-	line                *model.Timeline
-	visit, earlierVisit model.Node
-	later, earlier      *query.Sent // earlier is nil for none
-	comparison          *request.Comparison
+	header         model.Header
+	at, earlierAt  query.Around
+	later, earlier *query.Sent // earlier is nil for none
+	comparison     *request.Comparison
 }
 
 // compareRequests finds the requests that are meant.
 func (o *subject) compareRequests(ctx context.Context) (*comparedRequest, error) {
-	spec, from := o.firstSnapshot(), ""
-	if a, b, both := strings.Cut(spec, ".."); both {
-		from, spec = a, b
+	spec := o.firstSnapshot()
+	from, to, both := strings.Cut(spec, "..")
+	if both {
+		spec = to
 	}
 	t, n, err := o.resolveVisit(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	c := &comparedRequest{line: t, visit: n}
-	read := func(n model.Node) (*query.Sent, error) {
-		sent, err := query.RequestAt(ctx, o.store, t, n)
+	read := func(at query.Around) (*query.Sent, error) {
+		sent, err := query.RequestAt(ctx, o.store, at)
 		if errors.Is(err, query.ErrNoRequest) {
-			err = &advisedError{fmt.Errorf("context: %s: %w", t.Name(n), err), "messages shows what the state has; log lists the snapshots"}
+			err = &advisedError{fmt.Errorf("context: %s: %w", at.Name, err), "messages shows what the state has; log lists the snapshots"}
 		}
 		return sent, err
 	}
-	if c.later, err = read(n); err != nil {
+	c := &comparedRequest{header: t.Header(n), at: query.AroundOf(t, n)}
+	if c.later, err = read(c.at); err != nil {
 		return nil, err
 	}
-	if from != "" {
-		c.earlierVisit, err = findVisit(t, from)
+	if both {
+		if n, err = findVisit(t, from); err == nil {
+			c.earlierAt = query.AroundOf(t, n)
+		}
 	} else {
-		c.earlierVisit, err = query.RequestBefore(ctx, o.store, t, c.later, n)
+		c.earlierAt, both, err = query.RequestBefore(ctx, o.store, c.at, c.later)
 	}
-	if err != nil || c.earlierVisit == model.NoNode {
+	if err != nil || !both {
 		return c, err
 	}
-	if c.earlier, err = read(c.earlierVisit); err != nil {
+	if c.earlier, err = read(c.earlierAt); err != nil {
 		return nil, err
 	}
 	c.comparison = request.Compare(c.earlier.Outline, c.later.Outline)
@@ -175,18 +178,16 @@ type requestChange struct {
 }
 
 func contextOf(c *comparedRequest) *contextJSON {
-	h, s := c.line.Header(c.visit), c.later
+	s := c.later
 	doc := &contextJSON{
-		Name: c.line.Name(c.visit), ID: h.ID, SessionID: h.SessionID, Proof: s.Proof(), Unknown: append([]string{}, s.Unknown...),
+		Name: c.at.Name, ID: c.at.ID, SessionID: c.at.Session, Proof: s.Proof(), Unknown: append([]string{}, s.Unknown...),
 		Model: s.Model, Purpose: s.Purpose, Bytes: requestBytes{s.SystemBytes, s.ToolBytes, s.MessageBytes}, Tools: s.Tools, Messages: s.Messages(),
 		Blocks: blocksOf(s.Outline, func(*request.Block) bool { return true }),
 	}
 	if !s.At.IsZero() {
 		doc.SentAt = &s.At
 	}
-	if s.Visit != model.NoNode {
-		doc.Answer = c.line.Name(s.Visit)
-	}
+	doc.Answer = s.AnsweredAt.Name
 	if u := s.Usage; u.Counted {
 		doc.Tokens = &requestTokens{u.Input, u.CacheRead, u.CacheWrite, u.Output}
 	}
@@ -195,7 +196,7 @@ func contextOf(c *comparedRequest) *contextJSON {
 	}
 	of := c.comparison
 	doc.Against = &requestsCompared{
-		Name: c.line.Name(c.earlierVisit), ID: c.line.Header(c.earlierVisit).ID, Messages: of.Messages, Common: of.Common,
+		Name: c.earlierAt.Name, ID: c.earlierAt.ID, Messages: of.Messages, Common: of.Common,
 		Kept: append([]int{}, of.Kept...), Dropped: append([]int{}, of.Dropped...), New: append([]int{}, of.New...), Changes: []requestChange{},
 		DroppedBlocks: blocksOf(c.earlier.Outline, of.IsDropped),
 	}
@@ -250,7 +251,7 @@ func (p *printer) writeContext(c *comparedRequest) {
 
 // writeRequestHead writes what a request is, and what it has of the one before it.
 func (p *printer) writeRequestHead(c *comparedRequest) {
-	fmt.Fprintln(p, p.paint.in(bold, p.fitLine(fmt.Sprintf("%s %s  %s", printable.String(c.line.Header(c.visit).SessionID), c.line.Name(c.visit), printable.String(c.line.Header(c.visit).Title)), 0)))
+	fmt.Fprintln(p, p.paint.in(bold, p.fitLine(fmt.Sprintf("%s %s  %s", printable.String(c.at.Session), c.at.Name, printable.String(c.header.Title)), 0)))
 	fmt.Fprintln(p, p.fitLine(p.glyphs.Sentence(c.later.Summary()), 0))
 	if len(c.later.Unknown) > 0 {
 		p.writeSentence("", "not known: "+strings.Join(c.later.Unknown, ", "))
@@ -258,7 +259,7 @@ func (p *printer) writeRequestHead(c *comparedRequest) {
 	if c.earlier == nil {
 		return
 	}
-	p.writeSentence("", fmt.Sprintf("against %s: %s", c.line.Name(c.earlierVisit), c.comparison.Counts()))
+	p.writeSentence("", fmt.Sprintf("against %s: %s", c.earlierAt.Name, c.comparison.Counts()))
 	for _, change := range c.comparison.Changes {
 		if change.Kind != request.Dropped {
 			p.writeSentence("  ", change.Text)

@@ -37,6 +37,7 @@ const (
 	ShowDiff
 	ShowState
 	ShowMessages
+	ShowContext
 	ShowResume
 	ShowInfo
 	Open
@@ -186,6 +187,7 @@ var actionTable = [actions]struct {
 	ShowDiff:     {"show-diff", "diff tab", looking, nil},
 	ShowState:    {"show-state", "state tab", looking, nil},
 	ShowMessages: {"show-messages", "messages tab", looking, nil},
+	ShowContext:  {"show-context", "context tab", looking, nil},
 	ShowResume:   {"show-resume", "resume tab", looking, nil},
 	ShowInfo:     {"show-info", "info tab", looking, nil},
 	Open:         {"open", "open", looking, nil},
@@ -411,8 +413,9 @@ var bindings = []struct {
 	{Session, ShowDiff, []string{"1"}},
 	{Session, ShowState, []string{"2"}},
 	{Session, ShowMessages, []string{"3"}},
-	{Session, ShowResume, []string{"4"}},
-	{Session, ShowInfo, []string{"5"}},
+	{Session, ShowContext, []string{"4"}},
+	{Session, ShowResume, []string{"5"}},
+	{Session, ShowInfo, []string{"6"}},
 	{Session, Zoom, []string{"z"}},
 	{Session, SplitLess, []string{"ctrl+left", "ctrl+up"}},
 	{Session, SplitMore, []string{"ctrl+right", "ctrl+down"}},
@@ -430,7 +433,7 @@ var bindings = []struct {
 	{Session, FindWhere, []string{"F"}},
 	{Session, Bisect, []string{"B"}},
 	{Session, Watch, []string{"w"}},
-	{Session, Answers, []string{"6"}},
+	{Session, Answers, []string{"8"}},
 	{Session, SetLabel, []string{"m"}},
 	{Session, GoLabel, []string{"'"}},
 	{Session, Restore, []string{"r"}},
@@ -473,6 +476,9 @@ var bindings = []struct {
 	{Messages, PrevMessage, []string{"("}},
 	{Messages, ShowRaw, []string{"R"}},
 	{Messages, OpenPicture, []string{"o"}},
+
+	{ContextTab, NextMessage, []string{")"}},
+	{ContextTab, PrevMessage, []string{"("}},
 
 	{Overlay, Accept, []string{"enter"}},
 	{Overlay, Undo, []string{"u"}},

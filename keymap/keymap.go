@@ -26,6 +26,7 @@ const (
 	Diff
 	State
 	Messages
+	ContextTab
 	Resume
 	Info
 	Overlay
@@ -51,27 +52,28 @@ var scopeTable = [scopes]struct {
 	outer Scope
 	where string
 }{
-	Global:    {"global", noScope, "everywhere"},
-	Browse:    {"browse", Global, "everywhere but in a text field"},
-	Picker:    {"picker", Browse, "sessions"},
-	Session:   {"session", Browse, "in a session"},
-	Timeline:  {"timeline", Session, "timeline"},
-	Tab:       {"tab", Session, "tabs"},
-	Diff:      {"diff", Tab, "Diff tab"},
-	State:     {"state", Tab, "State tab"},
-	Messages:  {"messages", Tab, "Messages tab"},
-	Resume:    {"resume", Tab, "Resume tab"},
-	Info:      {"info", Tab, "Info tab"},
-	Overlay:   {"overlay", Browse, "help, journal, errors"},
-	Manual:    {"help", Overlay, "help"},
-	Written:   {"journal", Overlay, "journal"},
-	Menu:      {"menu", Browse, "yank menu"},
-	EditMenu:  {"edit-menu", Browse, "edit menu"},
-	PurgeMenu: {"purge-menu", Browse, "purge menu"},
-	ShareMenu: {"share-menu", Browse, "share menu"},
-	Broken:    {"broken-edit", Browse, "an edit that cannot be used"},
-	Confirm:   {"confirm", Browse, "a plan to confirm"},
-	Input:     {"input", noScope, "text fields"},
+	Global:     {"global", noScope, "everywhere"},
+	Browse:     {"browse", Global, "everywhere but in a text field"},
+	Picker:     {"picker", Browse, "sessions"},
+	Session:    {"session", Browse, "in a session"},
+	Timeline:   {"timeline", Session, "timeline"},
+	Tab:        {"tab", Session, "tabs"},
+	Diff:       {"diff", Tab, "Diff tab"},
+	State:      {"state", Tab, "State tab"},
+	Messages:   {"messages", Tab, "Messages tab"},
+	ContextTab: {"context", Tab, "Context tab"},
+	Resume:     {"resume", Tab, "Resume tab"},
+	Info:       {"info", Tab, "Info tab"},
+	Overlay:    {"overlay", Browse, "help, journal, errors"},
+	Manual:     {"help", Overlay, "help"},
+	Written:    {"journal", Overlay, "journal"},
+	Menu:       {"menu", Browse, "yank menu"},
+	EditMenu:   {"edit-menu", Browse, "edit menu"},
+	PurgeMenu:  {"purge-menu", Browse, "purge menu"},
+	ShareMenu:  {"share-menu", Browse, "share menu"},
+	Broken:     {"broken-edit", Browse, "an edit that cannot be used"},
+	Confirm:    {"confirm", Browse, "a plan to confirm"},
+	Input:      {"input", noScope, "text fields"},
 }
 
 // String returns the scope's name as the user's file has it.
@@ -214,7 +216,7 @@ var together = []struct {
 	{[]Action{PrevPrompt, NextPrompt}, "prompts"},
 	{[]Action{Faster, Slower}, "speed of playing"},
 	{[]Action{NextTab, PrevTab}, "next tab"},
-	{[]Action{ShowDiff, ShowState, ShowMessages, ShowResume, ShowInfo}, "the tabs"},
+	{[]Action{ShowDiff, ShowState, ShowMessages, ShowContext, ShowResume, ShowInfo}, "the tabs"},
 	{[]Action{Fold, Unfold}, "fold, unfold"},
 	{[]Action{FoldAll, UnfoldAll}, "all folds"},
 	{[]Action{SplitLess, SplitMore}, "move the border"},

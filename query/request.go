@@ -17,30 +17,72 @@ import (
 // one behind it.
 type Sent struct {
 	*request.Outline
-	// Visit is the visit of that answer, [model.NoNode] where none came.
-	Visit model.Node
+	// AnsweredAt is the snapshot of that answer; the zero value where none came.
+	AnsweredAt Neighbour
+}
+
+// Neighbour is a snapshot, and how the timeline calls it.
+type Neighbour struct {
+	model.Ref
+	Name string
+}
+
+// Around is a snapshot with those around it, as far as its request needs them. It does not hold the timeline.
+type Around struct {
+	Neighbour
+	// before are the ancestors, the nearest first, and behind the snapshots on the way that goes on: where it parts, the
+	// active path, else the first child.
+	before, behind []Neighbour
+}
+
+// mostAround bounds the snapshots in each direction.
+const mostAround = 64
+
+// AroundOf returns a visit of a timeline with those around it.
+func AroundOf(t *model.Timeline, n model.Node) Around {
+	at := func(n model.Node) Neighbour { return Neighbour{t.Header(n).Ref(), t.Name(n)} }
+	a := Around{Neighbour: at(n)}
+	for up := t.Parent(n); up != model.NoNode && len(a.before) < mostAround; up = t.Parent(up) {
+		a.before = append(a.before, at(up))
+	}
+	for down := nextOf(t, n); down != model.NoNode && len(a.behind) < mostAround; down = nextOf(t, down) {
+		a.behind = append(a.behind, at(down))
+	}
+	return a
+}
+
+// nextOf returns the visit that follows one: of several the one on the active path, else the first.
+func nextOf(t *model.Timeline, n model.Node) model.Node {
+	children := slices.Collect(t.Children(n))
+	if i := slices.IndexFunc(children, t.OnPath); i >= 0 {
+		return children[i]
+	}
+	if len(children) > 0 {
+		return children[0]
+	}
+	return model.NoNode
 }
 
 // ErrNoRequest: a snapshot has no messages that a model could have been sent.
 var ErrNoRequest = errors.New("the snapshot has no messages for a model")
 
-// RequestAt returns the request at a visit of a timeline. Where the store does not have requests, it is put together from
-// the state. It returns the errors of State, [ErrNoRequest], and a *jsontape.SyntaxError for a state that is no JSON.
-func RequestAt(ctx context.Context, s store.Store, t *model.Timeline, n model.Node) (*Sent, error) {
-	r, a, err := answerAt(ctx, s, t, n)
+// RequestAt returns the request at a snapshot. Where the store does not have requests, it is put together from the state.
+// It returns the errors of State, [ErrNoRequest], and a *jsontape.SyntaxError for a state that is no JSON.
+func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
+	r, a, err := at.findAnswer(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	if !r.HasMessages() {
 		if a.conversation == nil { // of a store that knows the answer
-			before := n
-			if a.visit != model.NoNode {
-				before = t.Parent(a.visit)
+			before, there := at.Neighbour, true
+			if a.at.ID != "" {
+				before, there = at.parentOf(a.at)
 			}
-			if before == model.NoNode {
+			if !there {
 				return nil, ErrNoRequest
 			}
-			if a.conversation, err = conversationAt(ctx, s, t, before); err != nil {
+			if a.conversation, err = conversationAt(ctx, s, before); err != nil {
 				return nil, err
 			}
 			a.sent = a.conversation.Len()
@@ -54,75 +96,68 @@ func RequestAt(ctx context.Context, s store.Store, t *model.Timeline, n model.No
 	if err != nil {
 		return nil, err
 	}
-	return &Sent{o, a.visit}, nil
+	return &Sent{o, a.at}, nil
 }
 
-// answer is the answer at a visit.
+// line returns the snapshots, the last first.
+func (at Around) line() []Neighbour {
+	line := slices.Clone(at.behind)
+	slices.Reverse(line)
+	return append(append(line, at.Neighbour), at.before...)
+}
+
+// parentOf returns the snapshot before one of those around; false if there is none.
+func (at Around) parentOf(n Neighbour) (Neighbour, bool) {
+	line := at.line()
+	i := slices.Index(line, n) + 1
+	if i == 0 || i == len(line) {
+		return Neighbour{}, false
+	}
+	return line[i], true
+}
+
+// answer is the answer of a request.
 type answer struct {
-	visit model.Node
-	// conversation is that of the state at the visit that was asked for, and sent are how many of its messages come before
-	// the answer; nil where the store knows the answer without.
+	at Neighbour // the zero value for none
+	// conversation is that of the state at the snapshot that was asked for, and sent are how many of its messages come
+	// before the answer; nil where the store knows the answer without.
 	conversation *conversation.Conversation
 	sent         int
 }
 
-// mostPassed bounds the snapshots that are passed from a prompt to its answer.
-const mostPassed = 16
-
-// answerAt finds the answer that a visit ends with, else the next one behind it, and what the store has of its request.
-func answerAt(ctx context.Context, s store.Store, t *model.Timeline, n model.Node) (r request.Request, a answer, err error) {
-	a = answer{visit: n}
+// findAnswer finds the answer that the snapshot ends with, else the next one behind it, and what the store has of its
+// request.
+func (at Around) findAnswer(ctx context.Context, s store.Store) (r request.Request, a answer, err error) {
 	if f := s.Features(); f.ModelRequest != nil {
-		if r, err = f.ModelRequest(ctx, t.Header(n).Ref()); err == nil {
-			a.visit = visitOf(t, n, r.Answer)
+		if r, err = f.ModelRequest(ctx, at.Ref); err != nil {
+			return r, a, err
 		}
-		return r, a, err
-	}
-	if a.conversation, err = conversationAt(ctx, s, t, n); err != nil {
-		return r, a, err
-	}
-	all := a.conversation.Len()
-	if a.sent = beforeAnswer(a.conversation); a.sent < all {
-		r.Usage = usageOf(a.conversation, a.sent)
+		for _, n := range append([]Neighbour{at.Neighbour}, at.behind...) {
+			if n.ID == r.Answer {
+				a.at = n
+				break
+			}
+		}
 		return r, a, nil
 	}
-	for range mostPassed {
-		if a.visit = nextOf(t, a.visit); a.visit == model.NoNode {
-			break
-		}
-		c, err := conversationAt(ctx, s, t, a.visit)
+	if a.conversation, err = conversationAt(ctx, s, at.Neighbour); err != nil {
+		return r, a, err
+	}
+	if a.sent = beforeAnswer(a.conversation); a.sent < a.conversation.Len() {
+		a.at, r.Usage = at.Neighbour, usageOf(a.conversation, a.sent)
+		return r, a, nil
+	}
+	for _, next := range at.behind {
+		c, err := conversationAt(ctx, s, next)
 		if err != nil {
 			return r, a, err
 		}
 		if sent := beforeAnswer(c); sent < c.Len() {
-			r.Usage = usageOf(c, sent)
-			return r, a, nil
+			a.at, r.Usage = next, usageOf(c, sent)
+			break
 		}
 	}
-	a.visit = model.NoNode
 	return r, a, nil
-}
-
-// visitOf returns the visit of a snapshot that is one or behind it; [model.NoNode] for no id.
-func visitOf(t *model.Timeline, n model.Node, id string) model.Node {
-	for ; n < model.Node(t.Len()) && id != ""; n++ {
-		if t.Header(n).ID == id {
-			return n
-		}
-	}
-	return model.NoNode
-}
-
-// nextOf returns the visit that follows one: of several the one on the active path, else the first.
-func nextOf(t *model.Timeline, n model.Node) model.Node {
-	children := slices.Collect(t.Children(n))
-	if i := slices.IndexFunc(children, t.OnPath); i >= 0 {
-		return children[i]
-	}
-	if len(children) > 0 {
-		return children[0]
-	}
-	return model.NoNode
 }
 
 // beforeAnswer returns how many messages come before those of the model that a conversation ends with.
@@ -144,9 +179,9 @@ func usageOf(c *conversation.Conversation, n int) (u conversation.Usage) {
 	return u
 }
 
-// conversationAt returns the messages in the state of a visit.
-func conversationAt(ctx context.Context, s store.Store, t *model.Timeline, n model.Node) (*conversation.Conversation, error) {
-	state, err := s.State(ctx, t.Header(n).Ref())
+// conversationAt returns the messages in the state of a snapshot.
+func conversationAt(ctx context.Context, s store.Store, at Neighbour) (*conversation.Conversation, error) {
+	state, err := s.State(ctx, at.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -157,18 +192,21 @@ func conversationAt(ctx context.Context, s store.Store, t *model.Timeline, n mod
 	return conversation.Decode(tape), nil
 }
 
-// RequestBefore returns the visit of the request before that of a visit: the nearest ancestor of its answer that is an
-// answer itself, or [model.NoNode]. It returns the errors of RequestAt.
-func RequestBefore(ctx context.Context, s store.Store, t *model.Timeline, of *Sent, n model.Node) (model.Node, error) {
-	if of.Visit != model.NoNode {
-		n = of.Visit
+// RequestBefore returns the snapshot of the request before one: the nearest ancestor of its answer that is an answer
+// itself; false if there is none. It returns the errors of RequestAt.
+func RequestBefore(ctx context.Context, s store.Store, at Around, sent *Sent) (before Around, there bool, err error) {
+	line := at.line()
+	from := slices.Index(line, sent.AnsweredAt)
+	if from < 0 { // none came
+		from = len(at.behind)
 	}
-	for n = t.Parent(n); n != model.NoNode; n = t.Parent(n) {
-		if _, a, err := answerAt(ctx, s, t, n); err != nil || a.visit == n {
-			return n, err
+	for i := from + 1; i < len(line); i++ {
+		before = Around{Neighbour: line[i], before: line[i+1:]}
+		if _, a, err := before.findAnswer(ctx, s); err != nil || a.at == before.Neighbour {
+			return before, err == nil, err
 		}
 	}
-	return model.NoNode, nil
+	return Around{}, false, nil
 }
 
 // Summary says on one line what was sent: "21 messages · 3,696 tokens in, 3,676 from cache · system 7.2 kB, 12 tools

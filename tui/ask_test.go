@@ -27,7 +27,7 @@ func TestAsk_historyOfTheValueUnderTheCursor(t *testing.T) {
 	shows(t, p, "▌ │ ▿ 11.1")
 	p.Key("esc")
 	shows(t, p, "[State]", "▌ ◉   13")
-	keys(p, "6", "g", "j", "enter")
+	keys(p, "8", "g", "j", "enter")
 	shows(t, p, "[State]", "2 of ")
 	lacks(t, p, "▌ ◉   13")
 	before := p.Screen()
@@ -104,7 +104,7 @@ func TestAsk_saysWhatCanBeTyped(t *testing.T) {
 func TestAsk_pathIsTyped(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 36)
-	keys(p, "5", "b")
+	keys(p, "6", "b")
 	p.Type("cart/total")
 	p.Key("enter")
 	shows(t, p, "History of /cart/total", "~ 0 → 60.5")
@@ -139,7 +139,7 @@ func TestAsk_findsWhereAnExpressionBecomesTrue(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.GoHead)
 	find(".cart.total == 0")
 	shows(t, p, "▌ ○    0", "1 of 2 snapshots") // behind the head there is none
-	p.Key("6")
+	p.Key("8")
 	shows(t, p, "Where .cart.total == 0", "◌ #11.1", "becomes true")
 	keys(p, "esc")
 	find(".cart.total < 0")
@@ -150,7 +150,7 @@ func TestAsk_findsWhereAnExpressionBecomesTrue(t *testing.T) {
 	shows(t, p, ".cart.total > <-- here -->")
 	p.Key("esc")
 	find(".cart.total | error")
-	p.Key("6")
+	p.Key("8")
 	shows(t, p, "✗")
 }
 
@@ -224,7 +224,7 @@ func TestAsk_bisects(t *testing.T) {
 	p.Type(".cart.total < 200")
 	p.Key("enter")
 	shows(t, p, "▌ ○    7.2", "#7.2 is the first bad snapshot", "[Diff]", "180.5 → 205.5")
-	p.Key("6")
+	p.Key("8")
 	shows(t, p, "Bisect #0..#13 by .cart.total < 200", "− bad", "+ good", "tests")
 	p.Key("esc")
 	p.Press(keymap.Timeline, keymap.GoHead)

@@ -55,7 +55,7 @@ func TestAsk_everyKind(t *testing.T) {
 				{"history", func() { keys(p, "2", "enter", "g", "j", "b") }, "History of /"},
 			} {
 				q.ask()
-				p.Key("6")
+				p.Key("8")
 				shows(t, p, q.shows)
 				if strings.Contains(p.Screen(), "0 texts") || strings.Contains(p.Screen(), "0 changes") {
 					t.Errorf("%s has no answer:\n%s", q.what, p.Screen())

@@ -12,6 +12,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/store"
 	"hindcast/tui/picker"
 	"hindcast/tui/timeline"
@@ -305,6 +306,9 @@ func (m *Model) subject() subject {
 	if base != model.NoNode {
 		s.base, s.baseName = t.FullHeader(base), t.Name(base)
 		s.with = s.base.Ref()
+	}
+	if s.around = query.AroundOf(t, n); base != model.NoNode && base != t.Base(n) {
+		s.aroundBase = query.AroundOf(t, base)
 	}
 	return s
 }

@@ -357,7 +357,7 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 // lookAtEverything goes through every tab, and every dialog that only shows.
 func (l *loop) lookAtEverything() {
 	l.t.Helper()
-	for _, show := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo} {
+	for _, show := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowContext, keymap.ShowResume, keymap.ShowInfo} {
 		l.press(keymap.Timeline, keymap.Mark, keymap.PrevBranch, keymap.PrevBranch, show, keymap.Open)
 		l.press(keymap.Tab, keymap.UnfoldAll, keymap.MoveDown, keymap.HalfDown, keymap.Unfold, keymap.Open, keymap.Bottom)
 		l.press(keymap.Tab, keymap.Compare, show, keymap.Yank)

@@ -109,7 +109,7 @@ func TestFrame_holdsWhateverTerminalsCount(t *testing.T) {
 			}
 			press(keymap.Picker, keymap.MoveDown, keymap.Bottom, keymap.Top, keymap.Open)
 			press(keymap.Timeline, keymap.Top, keymap.MoveDown, keymap.HalfDown, keymap.HalfUp, keymap.Bottom)
-			for _, show := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowInfo} {
+			for _, show := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowContext, keymap.ShowInfo} {
 				press(keymap.Timeline, show, keymap.Open)
 				press(keymap.Tab, keymap.UnfoldAll, keymap.MoveDown, keymap.Open, keymap.HalfDown, keymap.HalfDown, keymap.MoveDown, keymap.HalfUp, keymap.Bottom, keymap.Help)
 				press(keymap.Overlay, keymap.HalfDown, keymap.Back)

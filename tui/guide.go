@@ -18,9 +18,9 @@ type guide interface {
 
 // The places of the guides, behind the tabs that have names.
 const (
-	namedTabs  = 5
-	answerTab  = 5
-	partingTab = 6
+	namedTabs  = 6
+	answerTab  = namedTabs
+	partingTab = namedTabs + 1
 )
 
 // spot is where the person is in a session: a tab, a box, and a snapshot of a timeline.

@@ -5,6 +5,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/tui/cell"
 	"hindcast/tui/infotab"
 	"hindcast/tui/sheet"
@@ -59,6 +60,9 @@ type subject struct {
 	faults   []model.Fault
 	labels   []model.Label
 	usage    *infotab.Usage // nil where another tab shows
+	// around is the snapshot with those around it, and aroundBase the mark or the head that the person compares with; the
+	// zero value if that is the parent.
+	around, aroundBase query.Around
 }
 
 // subjectKey tells subjects apart. reading counts how often the session was

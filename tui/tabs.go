@@ -9,7 +9,9 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/query"
 	"hindcast/store"
+	"hindcast/tui/contexttab"
 	"hindcast/tui/difftab"
 	"hindcast/tui/infotab"
 	"hindcast/tui/messagestab"
@@ -34,6 +36,7 @@ func newTabs(styles *theme.Styles, from *source) []*tab {
 		from.diffTab(styles),
 		from.stateTab(styles),
 		from.messagesTab(styles),
+		from.contextTab(styles),
 		from.resumeTab(styles),
 		newTab(keymap.Info, infotab.New(styles), from.prepareInfo),
 	}
@@ -139,6 +142,34 @@ func (f *source) prepareMessages(ctx context.Context, s subject) (*messagestab.C
 		why = s.faults[i].Meaning
 	}
 	return messagestab.Prepare(conv, s.header.Marks, why), nil
+}
+
+func (f *source) contextTab(styles *theme.Styles) *tab {
+	p := contexttab.New(styles)
+	return makeSearchable(newTab(keymap.ContextTab, p, f.prepareContext), p, contexttab.Find)
+}
+
+// prepareContext finds the request of a snapshot, and the one to compare it with: that of the mark or of the head where
+// the person compares with these, else the one before it.
+func (f *source) prepareContext(ctx context.Context, s subject) (*contexttab.Content, error) {
+	sent, err := query.RequestAt(ctx, f.store, s.around)
+	if err != nil {
+		return nil, err
+	}
+	with, there := s.aroundBase, s.aroundBase.ID != ""
+	if !there {
+		if with, there, err = query.RequestBefore(ctx, f.store, s.around, sent); err != nil {
+			return nil, err
+		}
+	}
+	var other contexttab.Compared
+	if there {
+		other.Name = with.Name
+		if other.Sent, err = query.RequestAt(ctx, f.store, with); err != nil && !errors.Is(err, query.ErrNoRequest) {
+			return nil, err
+		}
+	}
+	return contexttab.Prepare(sent, other), nil
 }
 
 // hidesStates reports whether a fault says that the states of a session are not read.

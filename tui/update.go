@@ -215,7 +215,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.showTab((m.current + 1) % namedTabs)
 	case keymap.PrevTab:
 		m.showTab((min(m.current, namedTabs) + namedTabs - 1) % namedTabs)
-	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo:
+	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowContext, keymap.ShowResume, keymap.ShowInfo:
 		m.showTab(tabOf(a))
 	case keymap.Mark:
 		m.toggleMark()

@@ -380,15 +380,40 @@ func (m *Model) tabTitles(r *cell.Row) {
 		m.titleOf(m.tabs[m.current].pane.Title())(r)
 		return
 	}
-	for i, t := range m.tabs[:namedTabs] {
+	for i, name := range m.tabNames() {
 		if i > 0 {
 			r.Repeat(edge, m.styles.Glyphs.Horizontal, 1)
 		}
-		before, style, after := " ", m.styles.Tab, " "
+		style := m.styles.Tab
 		if i == m.current {
-			before, style, after = "[", m.styles.TabOn, "]"
+			style = m.styles.TabOn
 		}
-		r.Put(style, before+t.pane.Title()+after)
+		r.Put(style, name)
+	}
+}
+
+// tabNames returns the names of the tabs with what stands around them. Where they have no room, all but that of the tab
+// that shows lose the spaces around them, and as many letters at the end as it takes.
+func (m *Model) tabNames() []string {
+	const corners = 4
+	room := m.layout.tab.w - corners
+	const whole = 9 // letters, more than the longest name has
+	for letters := whole; ; letters-- {
+		names, taken := make([]string, namedTabs), namedTabs-1
+		for i, t := range m.tabs[:namedTabs] {
+			switch name := t.pane.Title(); {
+			case i == m.current:
+				names[i] = "[" + name + "]"
+			case letters == whole:
+				names[i] = " " + name + " "
+			default:
+				names[i] = name[:min(len(name), letters)]
+			}
+			taken += cell.Width(names[i])
+		}
+		if taken <= room || letters == 1 {
+			return names
+		}
 	}
 }
 
@@ -398,8 +423,8 @@ func (m *Model) tabAt(x int) int {
 	if m.current >= namedTabs {
 		return -1
 	}
-	for i, t := range m.tabs[:namedTabs] {
-		width := cell.Width(t.pane.Title()) + 2
+	for i, name := range m.tabNames() {
+		width := cell.Width(name)
 		if x >= at && x < at+width {
 			return i
 		}

@@ -1,0 +1,618 @@
+// Package contexttab is the tab with the request that an answer came from: what the model was sent, block by block, and
+// what it no longer had of the request before.
+//
+// A block is a row with a bar of its size. Open, it shows what was sent, a page at a time.
+package contexttab
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/model/request"
+	"hindcast/model/splice"
+	"hindcast/query"
+	"hindcast/tui/cell"
+	"hindcast/tui/match"
+	"hindcast/tui/prose"
+	"hindcast/tui/sheet"
+	"hindcast/tui/theme"
+	"hindcast/tui/walk"
+)
+
+// Content is a request to show, compared with another. It is not changed, and safe for concurrent use.
+type Content struct {
+	units []unit
+	// later is the request, and heads are the units in front of its blocks.
+	later *request.Outline
+	heads int
+}
+
+// unit is a line about the request, or a block.
+type unit struct {
+	text string     // of a line, untrusted
+	pick sheet.Pick // of the text, or of the block's sign
+	sign signKind
+	b    *request.Block // nil for a line
+	of   *request.Outline
+	// share is how much the block has of the bytes of the largest one.
+	share float64
+}
+
+// signKind says what a block is against the request before.
+type signKind uint8
+
+const (
+	same signKind = iota
+	added
+	dropped
+)
+
+// Compared is a request to compare with: what it has, and the name of its snapshot.
+type Compared struct {
+	*query.Sent
+	Name string
+}
+
+// Prepare works out what to show of a request. With is the one that it is compared with; without a Sent there is none.
+func Prepare(later *query.Sent, with Compared) *Content {
+	c := &Content{later: later.Outline}
+	line := func(pick sheet.Pick, format string, args ...any) {
+		c.units = append(c.units, unit{text: fmt.Sprintf(format, args...), pick: pick})
+	}
+	line(sheet.Strong, "%s", later.Summary())
+	if len(later.Unknown) > 0 {
+		line(sheet.Muted, "not known: %s", strings.Join(later.Unknown, ", "))
+	}
+	var changed *request.Comparison
+	if with.Sent != nil {
+		changed = request.Compare(with.Outline, later.Outline)
+		line(sheet.Text, "against %s: %s", with.Name, changed.Counts())
+		for _, change := range changed.Changes {
+			pick := sheet.Pick(sheet.Muted)
+			if change.Kind.Breaks() {
+				pick = sheet.Warn
+			}
+			if change.Kind != request.Dropped {
+				line(pick, "  %s", change.Text)
+			}
+		}
+	}
+	line(nil, "")
+	c.heads = len(c.units)
+	for i := range later.Blocks {
+		b := &later.Blocks[i]
+		u := unit{b: b, of: later.Outline}
+		if changed != nil && changed.IsNew(b) {
+			u.sign, u.pick = added, func(t *theme.Tokens) theme.Style { return t.Added }
+		}
+		c.units = append(c.units, u)
+	}
+	if changed != nil && len(changed.Dropped) > 0 {
+		line(nil, "")
+		line(sheet.Strong, "what the model no longer saw")
+		for i := range with.Blocks {
+			if b := &with.Blocks[i]; changed.IsDropped(b) {
+				c.units = append(c.units, unit{b: b, of: with.Outline, sign: dropped, pick: func(t *theme.Tokens) theme.Style { return t.Removed }})
+			}
+		}
+	}
+	largest := 1
+	for i := range c.units {
+		if b := c.units[i].b; b != nil {
+			largest = max(largest, b.Bytes)
+		}
+	}
+	for i := range c.units {
+		if u := &c.units[i]; u.b != nil {
+			u.share = float64(u.b.Bytes) / float64(largest)
+		}
+	}
+	return c
+}
+
+// row names a row: its unit; a page of the block's text, from 1, or 0 for the unit's own rows; and the line there.
+type row struct{ unit, page, line int32 }
+
+// Matches holds the blocks that a search found, in their order.
+type Matches = match.Found[row]
+
+// body is the text of a block, laid out as it is needed.
+type body struct {
+	doc   *prose.Doc // nil for a text that is too long for one
+	text  prose.Text
+	pages map[int32][]prose.Line
+}
+
+// Pane draws a request and keeps its cursor and folds. Make it with New. It is not safe for concurrent use.
+type Pane struct {
+	theme.Highlight
+	styles *theme.Styles
+	w      int
+	c      *Content
+	window walk.Window[row]
+
+	unfolded bool // a block is open when unfolded is, unless it is in turned
+	turned   walk.Turned[int32]
+	bodies   map[int32]*body
+	lines    map[int32][]string // of the units without a block
+	matches  Matches
+}
+
+// New makes an empty tab.
+func New(styles *theme.Styles) *Pane { return &Pane{styles: styles, turned: walk.Turned[int32]{}} }
+
+// Title names the tab.
+func (p *Pane) Title() string { return "Context" }
+
+// Set shows a request from its first block; nil shows nothing.
+func (p *Pane) Set(c *Content) {
+	p.c, p.unfolded, p.matches = c, false, Matches{}
+	clear(p.turned)
+	p.forget()
+	if c == nil {
+		p.window.Clear()
+		return
+	}
+	p.window.Top(p)
+	p.window.Move(p, p.countHead())
+}
+
+// countHead returns the rows in front of the blocks.
+func (p *Pane) countHead() (rows int) {
+	for i := range p.c.heads {
+		rows += len(p.textLines(int32(i)))
+	}
+	return rows
+}
+
+// forget drops what is laid out.
+func (p *Pane) forget() { p.bodies, p.lines = map[int32]*body{}, map[int32][]string{} }
+
+// Resize gives the tab its size in cells.
+func (p *Pane) Resize(w, h int) {
+	if w = max(w, 0); w != p.w {
+		p.w = w
+		p.forget()
+		if at, y, ok := p.window.Cursor(); ok { // its lines are other ones at another width
+			p.window.Place(p, row{unit: at.unit, page: at.page}, y)
+		}
+	}
+	p.window.Resize(p, h)
+}
+
+// Do carries out an action and reports whether it is one of the tab's.
+func (p *Pane) Do(a keymap.Action) bool {
+	if p.c == nil {
+		return false
+	}
+	if p.window.Do(p, a) {
+		return true
+	}
+	at, _, _ := p.window.Cursor()
+	switch a {
+	case keymap.NextMessage:
+		p.jump(1)
+	case keymap.PrevMessage:
+		p.jump(-1)
+	case keymap.Open:
+		p.setOpen(!p.isOpen(at.unit))
+	case keymap.Fold:
+		p.setOpen(false)
+	case keymap.Unfold:
+		p.setOpen(true)
+	case keymap.FoldAll, keymap.UnfoldAll:
+		p.unfolded = a == keymap.UnfoldAll
+		clear(p.turned)
+		p.window.Place(p, row{unit: at.unit}, p.window.Height()/2)
+	default:
+		return false
+	}
+	return true
+}
+
+// jump moves the cursor by n messages: the system prompt and the tools together are one.
+func (p *Pane) jump(n int) {
+	at, _, ok := p.window.Cursor()
+	if !ok {
+		return
+	}
+	message := func(i int) (int, *request.Outline) {
+		if b := p.c.units[i].b; b != nil {
+			return b.Message, p.c.units[i].of
+		}
+		return -2, nil // a line
+	}
+	i := int(at.unit)
+	from, of := message(i)
+	for i+n >= 0 && i+n < len(p.c.units) {
+		i += n
+		if m, in := message(i); m != from || in != of {
+			break
+		}
+	}
+	m, in := message(i)
+	for i > 0 { // to the first block of it
+		if before, is := message(i - 1); before != m || is != in {
+			break
+		}
+		i--
+	}
+	p.window.Place(p, row{unit: int32(i)}, p.window.Height()/4)
+}
+
+func (p *Pane) isOpen(unit int32) bool {
+	return p.c.units[unit].b != nil && p.unfolded != p.turned.Has(unit)
+}
+
+// setOpen opens or closes the block under the cursor.
+func (p *Pane) setOpen(open bool) {
+	at, y, ok := p.window.Cursor()
+	if !ok || p.c.units[at.unit].b == nil || p.isOpen(at.unit) == open {
+		return
+	}
+	p.turned.Flip(at.unit)
+	p.window.Place(p, row{unit: at.unit}, y)
+}
+
+// Click moves the cursor to row y; on the sign of a fold it folds.
+func (p *Pane) Click(x, y int) {
+	if p.window.Click(y) && x < signWidth {
+		if at, _, _ := p.window.Cursor(); at.page == 0 {
+			p.setOpen(!p.isOpen(at.unit))
+		}
+	}
+}
+
+// Wheel scrolls by n rows; the cursor stays in sight.
+func (p *Pane) Wheel(n int) { p.window.Scroll(p, n) }
+
+// Thumb returns the rows that the thumb of a scrollbar covers. It goes by units, for the rows are not counted.
+func (p *Pane) Thumb() (from, to int) {
+	return p.window.Thumb(p, func(first, last row) (int, int, int) { return int(first.unit), int(last.unit), len(p.c.units) })
+}
+
+// Status says where the cursor is.
+func (p *Pane) Status() string {
+	at, _, ok := p.window.Cursor()
+	if !ok {
+		return ""
+	}
+	u := &p.c.units[at.unit]
+	switch {
+	case u.b == nil:
+		return model.Count(p.c.later.Messages(), "message")
+	case u.b.Message < 0:
+		return u.b.Kind.String()
+	}
+	return fmt.Sprintf("message %d of %d", u.b.Message+1, u.of.Messages())
+}
+
+// Value returns the text of the block under the cursor, or its JSON. It is untrusted; nil when nothing shows.
+func (p *Pane) Value() []byte {
+	at, _, ok := p.window.Cursor()
+	if !ok || p.c.units[at.unit].b == nil {
+		return nil
+	}
+	u := &p.c.units[at.unit]
+	if n := u.textNode(); n >= 0 {
+		return []byte(u.of.Tape.Text(n))
+	}
+	return u.of.Tape.Raw(u.b.Node)
+}
+
+// Path returns the JSON Pointer of the block under the cursor in its request. It is untrusted.
+func (p *Pane) Path() string {
+	at, _, ok := p.window.Cursor()
+	if !ok || p.c.units[at.unit].b == nil {
+		return ""
+	}
+	u := &p.c.units[at.unit]
+	return u.of.Tape.Pointer(u.b.Node)
+}
+
+// textNode returns the text that is all of a block, or a negative node.
+func (u *unit) textNode() jsontape.Node {
+	t, n := u.of.Tape, u.b.Node
+	for _, key := range []string{"", "text", "content", "thinking"} {
+		at := n
+		if key != "" {
+			at = t.Find(n, key)
+		}
+		if t.Kind(at) == jsontape.String && u.b.Kind != request.Tool && u.b.Kind != request.Call {
+			return at
+		}
+	}
+	return jsontape.None
+}
+
+// bodyOf returns the text of a block.
+func (p *Pane) bodyOf(n int32) *body {
+	if b := p.bodies[n]; b != nil {
+		return b
+	}
+	u := &p.c.units[n]
+	b := &body{pages: map[int32][]prose.Line{}}
+	switch at := u.textNode(); {
+	case at >= 0 && len(u.of.Tape.Raw(at)) > prose.LongestDoc:
+		b.text = prose.Of(u.of.Tape, at)
+	case at >= 0:
+		b.doc = prose.Source("", u.of.Tape.Text(at))
+	case u.b.Bytes > prose.LongestDoc:
+		b.text = prose.Of(u.of.Tape, u.b.Node)
+	default:
+		b.doc = prose.Source("json", string(splice.Pretty(u.of.Tape.Raw(u.b.Node))))
+	}
+	const most = 64
+	if len(p.bodies) >= most {
+		clear(p.bodies)
+	}
+	p.bodies[n] = b
+	return b
+}
+
+func (b *body) pageCount() int32 {
+	if b.doc != nil {
+		return int32(b.doc.Pages())
+	}
+	return int32(b.text.Pages())
+}
+
+// holds reports whether a page, from 0, has the query.
+func (b *body) holds(page int, q match.Query) bool {
+	if b.doc != nil {
+		return b.doc.Holds(page, q)
+	}
+	return b.text.Holds(page, q)
+}
+
+const (
+	// signWidth is for the signs of a block and of its fold, and indent before the lines of its text.
+	signWidth, indent = 4, 4
+	// widest is how wide texts are wrapped.
+	widest = 100
+)
+
+// linesOf returns the lines of a page of a block that is open.
+func (p *Pane) linesOf(unit, page int32) []prose.Line {
+	b := p.bodyOf(unit)
+	if lines := b.pages[page]; lines != nil {
+		return lines
+	}
+	w := max(1, min(p.w-indent-1, widest))
+	var lines []prose.Line
+	if b.doc != nil {
+		lines = b.doc.Lines(int(page)-1, w, &p.styles.Glyphs)
+	} else {
+		for _, line := range b.text.Lines(int(page)-1, w) {
+			lines = append(lines, prose.Line{{Text: line}})
+		}
+	}
+	if len(lines) == 0 {
+		lines = []prose.Line{{}}
+	}
+	b.pages[page] = lines
+	return lines
+}
+
+// textLines returns the rows of a line about the request.
+func (p *Pane) textLines(unit int32) []string {
+	lines := p.lines[unit]
+	if lines == nil {
+		lines = cell.Wrap(p.styles.Glyphs.Sentence(p.c.units[unit].text), max(1, min(p.w-2, widest)), " ")
+		if len(lines) == 0 {
+			lines = []string{""}
+		}
+		p.lines[unit] = lines
+	}
+	return lines
+}
+
+// countLines returns how many rows a page of a unit has.
+func (p *Pane) countLines(r row) int32 {
+	switch {
+	case p.c.units[r.unit].b == nil:
+		return int32(len(p.textLines(r.unit)))
+	case r.page == 0:
+		return 1
+	}
+	return int32(len(p.linesOf(r.unit, r.page)))
+}
+
+// lastPage returns the last page of a unit.
+func (p *Pane) lastPage(unit int32) int32 {
+	if !p.isOpen(unit) {
+		return 0
+	}
+	return p.bodyOf(unit).pageCount()
+}
+
+// Next returns the row after r.
+func (p *Pane) Next(r row) (row, bool) {
+	switch {
+	case r.line+1 < p.countLines(r):
+		r.line++
+	case r.page < p.lastPage(r.unit):
+		r = row{r.unit, r.page + 1, 0}
+	case int(r.unit)+1 < len(p.c.units):
+		r = row{unit: r.unit + 1}
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// Prev returns the row before r.
+func (p *Pane) Prev(r row) (row, bool) {
+	switch {
+	case r.line > 0:
+		r.line--
+		return r, true
+	case r.page > 0:
+		r.page--
+	case r.unit > 0:
+		r = row{unit: r.unit - 1, page: p.lastPage(r.unit - 1)}
+	default:
+		return r, false
+	}
+	r.line = p.countLines(r) - 1
+	return r, true
+}
+
+// First returns the first row.
+func (p *Pane) First() (row, bool) { return row{}, p.c != nil && len(p.c.units) > 0 }
+
+// Last returns the last row.
+func (p *Pane) Last() (row, bool) {
+	if p.c == nil || len(p.c.units) == 0 {
+		return row{}, false
+	}
+	r := row{unit: int32(len(p.c.units)) - 1}
+	r.page = p.lastPage(r.unit)
+	r.line = p.countLines(r) - 1
+	return r, true
+}
+
+// Find searches the blocks for a text. Within a long block a match is a page. It is linear in the size of the request, so
+// it belongs in a command. The rest is as with [match.Find].
+func Find(ctx context.Context, c *Content, text string) (Matches, error) {
+	if c == nil {
+		return Matches{}, ctx.Err()
+	}
+	return match.Find(ctx, text, len(c.units), func(q match.Query, i int, add func(row)) {
+		u := &c.units[i]
+		if u.b == nil {
+			return
+		}
+		for n := u.b.Node; n < u.of.Tape.End(u.b.Node); n++ {
+			if q.InValue(u.of.Tape, n) || q.InKey(u.of.Tape, n) {
+				add(row{unit: int32(i)})
+				return
+			}
+		}
+	})
+}
+
+// SetMatches shows what a search in the content found, and moves the cursor to the first match at or after it, going
+// round at the end. It reports whether there is one.
+func (p *Pane) SetMatches(m Matches) bool {
+	p.matches = m
+	at, _ := p.Match(0)
+	return at > 0
+}
+
+// Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and the number
+// of matches, 0 and 0 without matches.
+func (p *Pane) Match(n int) (at, of int) {
+	of = len(p.matches.At)
+	if p.c == nil || of == 0 {
+		return 0, 0
+	}
+	here, _, _ := p.window.Cursor()
+	i, on := slices.BinarySearchFunc(p.matches.At, here, func(m, at row) int { return int(m.unit - at.unit) })
+	i = match.Step(i, on, n, of)
+	p.showMatch(p.matches.At[i].unit)
+	return i + 1, of
+}
+
+// showMatch opens a block that holds the query, and moves the cursor to the first line that shows it.
+func (p *Pane) showMatch(unit int32) {
+	if !p.isOpen(unit) {
+		p.turned.Flip(unit)
+	}
+	b, to := p.bodyOf(unit), row{unit: unit}
+	for page := range b.pageCount() {
+		if !b.holds(int(page), p.matches.Query) {
+			continue
+		}
+		to.page = page + 1
+		to.line = int32(max(0, slices.IndexFunc(p.linesOf(unit, to.page), func(l prose.Line) bool { return p.matches.Query.InString(l.String()) })))
+		break
+	}
+	p.window.Place(p, to, p.window.Height()/2)
+}
+
+// barWidth is how wide the bar of a block is; kindWidth and sizeWidth are for the words beside it.
+const barWidth, kindWidth, sizeWidth = 10, 8, 8
+
+// AppendRow appends row y, of exactly as many cells as there are.
+func (p *Pane) AppendRow(dst []byte, y int) []byte {
+	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
+	rows := p.window.Rows()
+	if y < 0 || y >= len(rows) {
+		return r.End(p.styles.Text)
+	}
+	at := rows[y]
+	_, under, _ := p.window.Cursor()
+	tokens, sign := p.RowStyle(p.styles, y == under)
+	u := &p.c.units[at.unit]
+	switch {
+	case u.b == nil:
+		r.Put(tokens.Text, sign)
+		if pick := u.pick; pick != nil {
+			r.Put(pick(tokens), p.textLines(at.unit)[at.line])
+		}
+	case at.page == 0:
+		p.drawBlock(&r, tokens, sign, u, p.isOpen(at.unit))
+	default:
+		r.Put(tokens.Text, sign)
+		r.Fill(tokens.Text, indent-1)
+		p.linesOf(at.unit, at.page)[at.line].Draw(&r, p.styles, tokens, tokens.Text, p.matches.Query)
+	}
+	return r.End(tokens.Text)
+}
+
+// drawBlock draws the row of a block.
+func (p *Pane) drawBlock(r *cell.Row, tokens *theme.Tokens, sign string, u *unit, open bool) {
+	g := &p.styles.Glyphs
+	r.Put(tokens.Text, sign)
+	mark, style := " ", tokens.Text
+	switch u.sign {
+	case added:
+		mark, style = g.Added, u.pick(tokens)
+	case dropped:
+		mark, style = g.Removed, u.pick(tokens)
+	}
+	r.Put(style, mark)
+	fold := g.Closed
+	if open {
+		fold = g.Open
+	}
+	r.Put(tokens.Punct, fold)
+	r.Fill(tokens.Text, 1)
+	r.Column(kindStyle(tokens, u.b.Kind), u.b.Kind.String(), kindWidth)
+	r.ColumnRight(tokens.Muted, string(model.AppendSize(nil, int64(u.b.Bytes))), sizeWidth)
+	r.Fill(tokens.Text, 1)
+	if r.Room() > barWidth+leastTitle {
+		bar := g.DrawBlocks(u.share, barWidth)
+		r.Put(tokens.Number, bar)
+		r.Fill(tokens.Text, barWidth-cell.Width(bar)+1)
+	}
+	if u.b.Name != "" && u.b.Kind != request.Call {
+		r.Put(tokens.Tool, u.b.Name)
+		r.Fill(tokens.Text, 2)
+	}
+	r.Put(tokens.Text, u.b.Title)
+}
+
+// leastTitle is how many cells a title has before there is a bar.
+const leastTitle = 20
+
+// kindStyle returns the style of a kind of block: that of who speaks.
+func kindStyle(t *theme.Tokens, k request.Kind) theme.Style {
+	switch k {
+	case request.System, request.Context:
+		return t.System
+	case request.Prompt:
+		return t.User
+	case request.Answer, request.Thought:
+		return t.Assistant
+	case request.Tool, request.Call, request.Result:
+		return t.Tool
+	}
+	return t.Muted
+}
