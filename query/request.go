@@ -27,7 +27,7 @@ type Neighbour struct {
 	Name string
 }
 
-// Around is a snapshot with those around it, as far as its request needs them. It does not hold the timeline.
+// Around is a snapshot and its neighbours, as far as its request needs them. It does not hold the timeline.
 type Around struct {
 	Neighbour
 	// before are the ancestors, the nearest first, and behind the snapshots on the way that goes on: where it parts, the
@@ -38,7 +38,7 @@ type Around struct {
 // mostAround bounds the snapshots in each direction.
 const mostAround = 64
 
-// AroundOf returns a visit of a timeline with those around it.
+// AroundOf returns a visit of a timeline and its neighbours.
 func AroundOf(t *model.Timeline, n model.Node) Around {
 	at := func(n model.Node) Neighbour { return Neighbour{t.Header(n).Ref(), t.Name(n)} }
 	a := Around{Neighbour: at(n)}
@@ -106,7 +106,7 @@ func (at Around) line() []Neighbour {
 	return append(append(line, at.Neighbour), at.before...)
 }
 
-// parentOf returns the snapshot before one of those around; false if there is none.
+// parentOf returns the snapshot before another; false if it is not known.
 func (at Around) parentOf(n Neighbour) (Neighbour, bool) {
 	line := at.line()
 	i := slices.Index(line, n) + 1
@@ -193,7 +193,7 @@ func conversationAt(ctx context.Context, s store.Store, at Neighbour) (*conversa
 }
 
 // RequestBefore returns the snapshot of the request before one: the nearest ancestor of its answer that is an answer
-// itself; false if there is none. It returns the errors of RequestAt.
+// itself; false without one. It returns the errors of RequestAt.
 func RequestBefore(ctx context.Context, s store.Store, at Around, sent *Sent) (before Around, there bool, err error) {
 	line := at.line()
 	from := slices.Index(line, sent.AnsweredAt)

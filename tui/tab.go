@@ -60,7 +60,7 @@ type subject struct {
 	faults   []model.Fault
 	labels   []model.Label
 	usage    *infotab.Usage // nil where another tab shows
-	// around is the snapshot with those around it, and aroundBase the mark or the head that the person compares with; the
+	// around is the snapshot and its neighbours, and aroundBase the mark or the head that the person compares with; the
 	// zero value if that is the parent.
 	around, aroundBase query.Around
 }

@@ -392,7 +392,7 @@ func (m *Model) tabTitles(r *cell.Row) {
 	}
 }
 
-// tabNames returns the names of the tabs with what stands around them. Where they have no room, all but that of the tab
+// tabNames returns the names of the tabs, with their brackets and spaces. Where they have no room, all but that of the tab
 // that shows lose the spaces around them, and as many letters at the end as it takes.
 func (m *Model) tabNames() []string {
 	const corners = 4

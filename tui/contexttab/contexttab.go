@@ -43,7 +43,7 @@ type unit struct {
 	share float64
 }
 
-// signKind says what a block is against the request before.
+// signKind compares a block with the request before.
 type signKind uint8
 
 const (
@@ -58,7 +58,7 @@ type Compared struct {
 	Name string
 }
 
-// Prepare works out what to show of a request. With is the one that it is compared with; without a Sent there is none.
+// Prepare works out what to show of a request. It compares it with another one, unless that has no Sent.
 func Prepare(later *query.Sent, with Compared) *Content {
 	c := &Content{later: later.Outline}
 	line := func(pick sheet.Pick, format string, args ...any) {
@@ -153,7 +153,7 @@ func (p *Pane) Title() string { return "Context" }
 func (p *Pane) Set(c *Content) {
 	p.c, p.unfolded, p.matches = c, false, Matches{}
 	clear(p.turned)
-	p.forget()
+	p.dropLayout()
 	if c == nil {
 		p.window.Clear()
 		return
@@ -170,14 +170,14 @@ func (p *Pane) countHead() (rows int) {
 	return rows
 }
 
-// forget drops what is laid out.
-func (p *Pane) forget() { p.bodies, p.lines = map[int32]*body{}, map[int32][]string{} }
+// dropLayout drops what is laid out.
+func (p *Pane) dropLayout() { p.bodies, p.lines = map[int32]*body{}, map[int32][]string{} }
 
 // Resize gives the tab its size in cells.
 func (p *Pane) Resize(w, h int) {
 	if w = max(w, 0); w != p.w {
 		p.w = w
-		p.forget()
+		p.dropLayout()
 		if at, y, ok := p.window.Cursor(); ok { // its lines are other ones at another width
 			p.window.Place(p, row{unit: at.unit, page: at.page}, y)
 		}
@@ -196,9 +196,9 @@ func (p *Pane) Do(a keymap.Action) bool {
 	at, _, _ := p.window.Cursor()
 	switch a {
 	case keymap.NextMessage:
-		p.jump(1)
+		p.jumpMessages(1)
 	case keymap.PrevMessage:
-		p.jump(-1)
+		p.jumpMessages(-1)
 	case keymap.Open:
 		p.setOpen(!p.isOpen(at.unit))
 	case keymap.Fold:
@@ -215,8 +215,8 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
-// jump moves the cursor by n messages: the system prompt and the tools together are one.
-func (p *Pane) jump(n int) {
+// jumpMessages moves the cursor by n messages: the system prompt and the tools together are one.
+func (p *Pane) jumpMessages(n int) {
 	at, _, ok := p.window.Cursor()
 	if !ok {
 		return
@@ -362,8 +362,8 @@ func (b *body) pageCount() int32 {
 	return int32(b.text.Pages())
 }
 
-// holds reports whether a page, from 0, has the query.
-func (b *body) holds(page int, q match.Query) bool {
+// pageHolds reports whether a page, from 0, has the query.
+func (b *body) pageHolds(page int, q match.Query) bool {
 	if b.doc != nil {
 		return b.doc.Holds(page, q)
 	}
@@ -526,7 +526,7 @@ func (p *Pane) showMatch(unit int32) {
 	}
 	b, to := p.bodyOf(unit), row{unit: unit}
 	for page := range b.pageCount() {
-		if !b.holds(int(page), p.matches.Query) {
+		if !b.pageHolds(int(page), p.matches.Query) {
 			continue
 		}
 		to.page = page + 1
