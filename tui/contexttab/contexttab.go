@@ -423,8 +423,8 @@ func (p *Pane) countLines(r row) int32 {
 	return int32(len(p.linesOf(r.unit, r.page)))
 }
 
-// lastPage returns the last page of a unit.
-func (p *Pane) lastPage(unit int32) int32 {
+// lastPageOf returns the last page of a unit.
+func (p *Pane) lastPageOf(unit int32) int32 {
 	if !p.isOpen(unit) {
 		return 0
 	}
@@ -436,7 +436,7 @@ func (p *Pane) Next(r row) (row, bool) {
 	switch {
 	case r.line+1 < p.countLines(r):
 		r.line++
-	case r.page < p.lastPage(r.unit):
+	case r.page < p.lastPageOf(r.unit):
 		r = row{r.unit, r.page + 1, 0}
 	case int(r.unit)+1 < len(p.c.units):
 		r = row{unit: r.unit + 1}
@@ -455,7 +455,7 @@ func (p *Pane) Prev(r row) (row, bool) {
 	case r.page > 0:
 		r.page--
 	case r.unit > 0:
-		r = row{unit: r.unit - 1, page: p.lastPage(r.unit - 1)}
+		r = row{unit: r.unit - 1, page: p.lastPageOf(r.unit - 1)}
 	default:
 		return r, false
 	}
@@ -472,7 +472,7 @@ func (p *Pane) Last() (row, bool) {
 		return row{}, false
 	}
 	r := row{unit: int32(len(p.c.units)) - 1}
-	r.page = p.lastPage(r.unit)
+	r.page = p.lastPageOf(r.unit)
 	r.line = p.countLines(r) - 1
 	return r, true
 }

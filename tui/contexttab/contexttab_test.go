@@ -16,8 +16,8 @@ import (
 	"hindcast/tui/theme"
 )
 
-// sent returns a request with a body.
-func sent(t interface{ Fatal(...any) }, r request.Request) *query.Sent {
+// sentRequest returns a request with a body.
+func sentRequest(t interface{ Fatal(...any) }, r request.Request) *query.Sent {
 	o, err := request.NewOutline(r)
 	if err != nil {
 		t.Fatal(err)
@@ -31,10 +31,10 @@ const (
 	summary = `,{"role":"assistant","content":"I ran the tests, and one failed."}`
 )
 
-func compacted(t testing.TB) *Content {
+func compactedRequest(t testing.TB) *Content {
 	t.Helper()
-	earlier := sent(t, request.Request{Body: fmt.Appendf(nil, head, "", work), Proven: true})
-	later := sent(t, request.Request{Body: fmt.Appendf(nil, head, `,{"name":"Skill"}`, summary), Unknown: []string{"settings"},
+	earlier := sentRequest(t, request.Request{Body: fmt.Appendf(nil, head, "", work), Proven: true})
+	later := sentRequest(t, request.Request{Body: fmt.Appendf(nil, head, `,{"name":"Skill"}`, summary), Unknown: []string{"settings"},
 		Usage: conversation.Usage{Counted: true, Input: 3696, CacheRead: 20}})
 	return Prepare(later, Compared{earlier, "#7"})
 }
@@ -42,7 +42,7 @@ func compacted(t testing.TB) *Content {
 func TestPane_looksAsDrawn(t *testing.T) {
 	for _, w := range []int{24, 42, 90} {
 		t.Run(fmt.Sprint(w), func(t *testing.T) {
-			p := screentest.Show(New(screentest.Colourless()), compacted(t), w, 30)
+			p := screentest.Show(New(screentest.Colourless()), compactedRequest(t), w, 30)
 			screentest.Do(t, p, keymap.NextMessage, keymap.MoveDown, keymap.Open)
 			golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 30)))
 		})
@@ -51,13 +51,13 @@ func TestPane_looksAsDrawn(t *testing.T) {
 
 func TestPane_coloursOnly(t *testing.T) {
 	screentest.ColoursOnly(t, 20, func(styles *theme.Styles, w int) screentest.Rows {
-		return screentest.Show(New(styles), compacted(t), w, 20)
+		return screentest.Show(New(styles), compactedRequest(t), w, 20)
 	})
 }
 
 // The cursor begins at the first block, and the block under it can be copied.
 func TestPane_blocks(t *testing.T) {
-	p := screentest.Show(New(screentest.Colourless()), compacted(t), 80, 40)
+	p := screentest.Show(New(screentest.Colourless()), compactedRequest(t), 80, 40)
 	for _, want := range []string{"You are an agent.", `{"name":"Bash",`, `{"name":"Skill"}`, "<system-reminder>", "fix the test"} {
 		if got := string(p.Value()); !strings.HasPrefix(got, want) {
 			t.Errorf("the block is %q, not %q", got, want)
@@ -71,7 +71,7 @@ func TestPane_blocks(t *testing.T) {
 }
 
 func TestPane_search(t *testing.T) {
-	c := compacted(t)
+	c := compactedRequest(t)
 	p := screentest.Show(New(screentest.Colourless()), c, 80, 40)
 	m, err := Find(t.Context(), c, "exit 1")
 	if err != nil || !p.SetMatches(m) || p.Path() != "/messages/2/content/0" {
@@ -98,7 +98,7 @@ func TestPane_anyUse(t *testing.T) {
 			}
 			return fmt.Appendf(nil, `{"system":%q,"tools":[{"name":"\u001b]0;t\u0007"}],"messages":[%s]}`, "word word", list)
 		}
-		c := Prepare(sent(t, request.Request{Body: body("later")}), Compared{sent(t, request.Request{Body: body("earlier")}), "#1"})
+		c := Prepare(sentRequest(t, request.Request{Body: body("later")}), Compared{sentRequest(t, request.Request{Body: body("earlier")}), "#1"})
 		size := screentest.AnySize(t, 90)
 		p := screentest.Show(New(screentest.Colourless()), c, size.W, size.H)
 		screentest.AnyUse(t, p, size, func(text string) Matches {

@@ -74,7 +74,7 @@ func (c *Content) newestUnits() (units []int32) {
 // and an empty row. They are numbered through, so that a unit is found by its
 // number without a list of all of them.
 
-func (c *Content) units() int { return int(c.starts[len(c.starts)-1]) }
+func (c *Content) countUnits() int { return int(c.starts[len(c.starts)-1]) }
 
 // messageAt returns the message of a unit, and the unit's place in it: 0 for the
 // heading, then the blocks, then the empty row.

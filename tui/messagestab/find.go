@@ -101,7 +101,7 @@ const longestLook = 2000
 // opens the unit for that.
 func (p *Pane) showPlace(at place) {
 	if u := p.unitAt(at.unit); u.foldable && !p.isOpen(at.unit) {
-		p.turn(at.unit)
+		p.turnUnit(at.unit)
 	}
 	first := p.firstRow(at)
 	for piece := int(first.piece); piece < len(p.unitAt(at.unit).pieces); piece++ {

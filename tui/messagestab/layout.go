@@ -23,7 +23,7 @@ func (p *Pane) layOut(n int32) *unit {
 	u := &unit{}
 	m, place := p.c.messageAt(int(n))
 	if place == 0 {
-		p.heading(u, m)
+		p.layOutHeading(u, m)
 		return u
 	}
 	block, ok := p.c.blockOf(int(n))
@@ -101,8 +101,8 @@ func (p *Pane) addTree(u *unit, n jsontape.Node, in int) {
 	u.pieces = append(u.pieces, piece{kind: treeRows, tape: p.c.conv.Tape(), tree: n, in: in})
 }
 
-// heading says who speaks, and what is special about the message.
-func (p *Pane) heading(u *unit, m int) {
+// layOutHeading says who speaks, and what is special about the message.
+func (p *Pane) layOutHeading(u *unit, m int) {
 	msg, name := p.c.conv.Message(m), p.c.conv.RoleText(m)
 	if name == "" {
 		name = msg.Role.String()

@@ -52,13 +52,13 @@ type Pane struct {
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane {
 	p := &Pane{styles: styles, turned: walk.Turned[int32]{}}
-	p.forget()
+	p.dropLayout()
 	p.forgetPictures()
 	return p
 }
 
-// forget drops what is laid out.
-func (p *Pane) forget() { p.units = make(map[int32]*unit) }
+// dropLayout drops what is laid out.
+func (p *Pane) dropLayout() { p.units = make(map[int32]*unit) }
 
 // Title names the tab.
 func (p *Pane) Title() string { return "Messages" }
@@ -70,7 +70,7 @@ func (p *Pane) Set(c *Content) {
 	if p.c, p.matches = c, (Matches{}); !same {
 		p.forgetPictures()
 	}
-	p.forget()
+	p.dropLayout()
 	switch {
 	case c == nil:
 		p.window.Clear()
@@ -82,7 +82,7 @@ func (p *Pane) Set(c *Content) {
 		answered := c.newestUnits()
 		for _, unit := range answered {
 			if !p.unfolded {
-				p.turn(unit)
+				p.turnUnit(unit)
 			}
 		}
 		if len(answered) > 0 {
@@ -95,7 +95,7 @@ func (p *Pane) Set(c *Content) {
 func (p *Pane) Resize(w, h int) {
 	if w = max(w, 0); w != p.w {
 		p.w = w
-		p.forget()
+		p.dropLayout()
 		p.forgetPictures()
 		p.toFirstLine()
 	}
@@ -127,11 +127,11 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.ShowRaw:
 		p.toggleRaw()
 	case keymap.Open:
-		p.toggle()
+		p.toggleUnit()
 	case keymap.Fold:
-		p.fold()
+		p.foldUnit()
 	case keymap.Unfold:
-		p.unfold()
+		p.unfoldUnit()
 	case keymap.FoldAll:
 		p.setUnfolded(false)
 	case keymap.UnfoldAll:
@@ -172,7 +172,7 @@ func (p *Pane) ShowMessage(m int) {
 // Click moves the cursor to row y; on the sign of a fold it folds.
 func (p *Pane) Click(x, y int) {
 	if p.window.Click(y) && (x == indent || x == indent+1) {
-		p.toggle()
+		p.toggleUnit()
 	}
 }
 
@@ -183,7 +183,7 @@ func (p *Pane) Wheel(n int) { p.window.Scroll(p, n) }
 // for the rows are not counted.
 func (p *Pane) Thumb() (from, to int) {
 	return p.window.Thumb(p, func(first, last row) (int, int, int) {
-		return int(first.unit), int(last.unit), p.c.units()
+		return int(first.unit), int(last.unit), p.c.countUnits()
 	})
 }
 

@@ -36,7 +36,7 @@ func (p *Pane) SetDrawn(u *Undrawn, as kitty.Picture) {
 		return
 	}
 	p.drawn[u.block.Node] = as
-	p.forget()
+	p.dropLayout()
 	p.refresh()
 }
 

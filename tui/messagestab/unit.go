@@ -144,7 +144,7 @@ func (p *Pane) Next(r row) (row, bool) {
 	if int(r.piece)+1 < len(u.pieces) {
 		return row{unit: r.unit, piece: r.piece + 1}, true
 	}
-	return row{unit: r.unit + 1}, int(r.unit)+1 < p.c.units()
+	return row{unit: r.unit + 1}, int(r.unit)+1 < p.c.countUnits()
 }
 
 // Prev returns the row before r.
@@ -184,14 +184,14 @@ func (p *Pane) lastOf(r row) row {
 }
 
 // First returns the first row.
-func (p *Pane) First() (row, bool) { return row{}, p.c != nil && p.c.units() > 0 }
+func (p *Pane) First() (row, bool) { return row{}, p.c != nil && p.c.countUnits() > 0 }
 
 // Last returns the last row that says something: the one before the empty row.
 func (p *Pane) Last() (row, bool) {
-	if p.c == nil || p.c.units() == 0 {
+	if p.c == nil || p.c.countUnits() == 0 {
 		return row{}, false
 	}
-	return p.Prev(row{unit: int32(p.c.units()) - 1})
+	return p.Prev(row{unit: int32(p.c.countUnits()) - 1})
 }
 
 // isOpen reports whether a unit shows all of itself.
@@ -205,19 +205,19 @@ func (p *Pane) setOpen(open bool) {
 	if !ok || !p.unitAt(at.unit).foldable || p.isOpen(at.unit) == open {
 		return
 	}
-	p.turn(at.unit)
+	p.turnUnit(at.unit)
 	p.window.Place(p, row{unit: at.unit}, y)
 }
 
-func (p *Pane) turn(n int32) {
+func (p *Pane) turnUnit(n int32) {
 	delete(p.units, n)
 	p.turned.Flip(n)
 }
 
-func (p *Pane) fold()   { p.setOpen(false) }
-func (p *Pane) unfold() { p.setOpen(true) }
+func (p *Pane) foldUnit()   { p.setOpen(false) }
+func (p *Pane) unfoldUnit() { p.setOpen(true) }
 
-func (p *Pane) toggle() {
+func (p *Pane) toggleUnit() {
 	if at, _, ok := p.window.Cursor(); ok {
 		p.setOpen(!p.isOpen(at.unit))
 	}
@@ -227,7 +227,7 @@ func (p *Pane) toggle() {
 func (p *Pane) toggleRaw() {
 	at, y, ok := p.window.Cursor()
 	p.raw = !p.raw
-	p.forget()
+	p.dropLayout()
 	if !ok {
 		return
 	}
@@ -243,7 +243,7 @@ func (p *Pane) toggleRaw() {
 func (p *Pane) setUnfolded(unfolded bool) {
 	p.unfolded = unfolded
 	clear(p.turned)
-	p.forget()
+	p.dropLayout()
 	p.refresh()
 }
 
@@ -253,7 +253,7 @@ func (p *Pane) refresh() {
 	if !ok {
 		return
 	}
-	p.window.Place(p, row{unit: min(at.unit, int32(p.c.units())-1)}, y)
+	p.window.Place(p, row{unit: min(at.unit, int32(p.c.countUnits())-1)}, y)
 }
 
 // isProse reports whether a block is a text to read.
