@@ -196,7 +196,7 @@ var twelve = []struct {
 	{keymap.Session, []keymap.Action{keymap.StepBack, keymap.StepForward}, "a step back, forward in time"},
 	{keymap.Session, []keymap.Action{keymap.PrevBranch, keymap.NextBranch}, "to branches and their tips"},
 	{keymap.Session, []keymap.Action{keymap.GoHead}, "to the head, and follow it"},
-	{keymap.Session, []keymap.Action{keymap.NextTab}, "next tab: Diff, State, Messages, Resume, Info"},
+	{keymap.Session, []keymap.Action{keymap.NextTab}, "next tab: Diff, State, Messages, Context, Files, Resume, Info"},
 	{keymap.Session, []keymap.Action{keymap.CompareHead}, "what differs from the head"},
 	{keymap.Session, []keymap.Action{keymap.Mark, keymap.Compare}, "mark, and compare with the mark"},
 	{keymap.Session, []keymap.Action{keymap.NextError}, "to the next error"},

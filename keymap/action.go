@@ -38,6 +38,7 @@ const (
 	ShowState
 	ShowMessages
 	ShowContext
+	ShowFiles
 	ShowResume
 	ShowInfo
 	Open
@@ -60,6 +61,7 @@ const (
 	SplitLess
 	SplitMore
 	Tokens
+	Lines
 	Days
 
 	Mark
@@ -188,6 +190,7 @@ var actionTable = [actions]struct {
 	ShowState:    {"show-state", "state tab", looking, nil},
 	ShowMessages: {"show-messages", "messages tab", looking, nil},
 	ShowContext:  {"show-context", "context tab", looking, nil},
+	ShowFiles:    {"show-files", "files tab", looking, nil},
 	ShowResume:   {"show-resume", "resume tab", looking, nil},
 	ShowInfo:     {"show-info", "info tab", looking, nil},
 	Open:         {"open", "open", looking, nil},
@@ -210,6 +213,7 @@ var actionTable = [actions]struct {
 	SplitLess:    {"split-less", "smaller timeline", looking, nil},
 	SplitMore:    {"split-more", "larger timeline", looking, nil},
 	Tokens:       {"tokens", "column of tokens", looking, noSnapshot},
+	Lines:        {"lines", "column of changes", looking, noSnapshot},
 	Days:         {"days", "cost by day", looking, nil},
 
 	Mark:        {"mark", "mark", comparing, noSnapshot},
@@ -414,12 +418,14 @@ var bindings = []struct {
 	{Session, ShowState, []string{"2"}},
 	{Session, ShowMessages, []string{"3"}},
 	{Session, ShowContext, []string{"4"}},
-	{Session, ShowResume, []string{"5"}},
-	{Session, ShowInfo, []string{"6"}},
+	{Session, ShowFiles, []string{"5"}},
+	{Session, ShowResume, []string{"6"}},
+	{Session, ShowInfo, []string{"7"}},
 	{Session, Zoom, []string{"z"}},
 	{Session, SplitLess, []string{"ctrl+left", "ctrl+up"}},
 	{Session, SplitMore, []string{"ctrl+right", "ctrl+down"}},
 	{Session, Tokens, []string{"t"}},
+	{Session, Lines, []string{"c"}},
 	{Session, Mark, []string{"="}},
 	{Session, ClearMark, []string{"M"}},
 	{Session, Compare, []string{"d"}},

@@ -27,6 +27,7 @@ const (
 	State
 	Messages
 	ContextTab
+	Files
 	Resume
 	Info
 	Overlay
@@ -62,6 +63,7 @@ var scopeTable = [scopes]struct {
 	State:      {"state", Tab, "State tab"},
 	Messages:   {"messages", Tab, "Messages tab"},
 	ContextTab: {"context", Tab, "Context tab"},
+	Files:      {"files", Tab, "Files tab"},
 	Resume:     {"resume", Tab, "Resume tab"},
 	Info:       {"info", Tab, "Info tab"},
 	Overlay:    {"overlay", Browse, "help, journal, errors"},
@@ -216,7 +218,7 @@ var together = []struct {
 	{[]Action{PrevPrompt, NextPrompt}, "prompts"},
 	{[]Action{Faster, Slower}, "speed of playing"},
 	{[]Action{NextTab, PrevTab}, "next tab"},
-	{[]Action{ShowDiff, ShowState, ShowMessages, ShowContext, ShowResume, ShowInfo}, "the tabs"},
+	{[]Action{ShowDiff, ShowState, ShowMessages, ShowContext, ShowFiles, ShowResume, ShowInfo}, "the tabs"},
 	{[]Action{Fold, Unfold}, "fold, unfold"},
 	{[]Action{FoldAll, UnfoldAll}, "all folds"},
 	{[]Action{SplitLess, SplitMore}, "move the border"},

@@ -62,7 +62,7 @@ func (q *Session) Files(ctx context.Context, whole bool) iter.Seq2[FileStep, err
 				step.Unread, err = err, nil
 			}
 			for _, number := range added {
-				if list := effects[number]; len(list) > 0 && !v.tells(told[number], at) {
+				if list := effects[number]; len(list) > 0 && !v.leadsFrom(told[number], at) {
 					step.Effects = append(step.Effects, list...)
 					told[number] = append(told[number], at)
 				}
@@ -84,8 +84,8 @@ func (q *Session) Files(ctx context.Context, whole bool) iter.Seq2[FileStep, err
 	}
 }
 
-// tells reports whether one of the visits leads to another.
-func (v *view) tells(visits []model.Node, n model.Node) bool {
+// leadsFrom reports whether one of the visits leads to another.
+func (v *view) leadsFrom(visits []model.Node, n model.Node) bool {
 	for len(visits) > 0 && n != model.NoNode {
 		if slices.Contains(visits, n) {
 			return true
@@ -132,22 +132,36 @@ func (q *Session) FilesBetween(ctx context.Context, from, to model.Node, whole b
 	return r, nil
 }
 
-// Fold folds the changes of the steps, those that are taken back inverted.
-func (r *FileRange) Fold() *filechange.Folds {
-	s := new(filechange.Folds)
-	for i := range r.Back {
-		var back []filechange.Change
-		for _, c := range r.Back[i].Changes() {
-			back = append(back, c.Invert())
+// Changes yields the changes, those that are taken back inverted, each with how it came.
+func (r *FileRange) Changes() iter.Seq2[string, filechange.Change] {
+	return func(yield func(string, filechange.Change) bool) {
+		for i := range r.Back {
+			var back []filechange.Change
+			var hows []string
+			for e, c := range r.Back[i].Changes() {
+				back, hows = append(back, c.Invert()), append(hows, "undone: "+e.How())
+			}
+			for k := range slices.Backward(back) {
+				if !yield(hows[k], back[k]) {
+					return
+				}
+			}
 		}
-		for _, c := range slices.Backward(back) {
-			s.Add(&c)
+		for i := range r.Forth {
+			for e, c := range r.Forth[i].Changes() {
+				if !yield(e.How(), *c) {
+					return
+				}
+			}
 		}
 	}
-	for i := range r.Forth {
-		for _, c := range r.Forth[i].Changes() {
-			s.Add(c)
-		}
+}
+
+// Fold folds the changes, those that are taken back inverted.
+func (r *FileRange) Fold() *filechange.Folds {
+	s := new(filechange.Folds)
+	for _, c := range r.Changes() {
+		s.Add(&c)
 	}
 	return s
 }
@@ -227,7 +241,7 @@ func FilesAcross(ctx context.Context, sessions iter.Seq2[Source, error], path st
 					if err = wrong; err != nil {
 						break
 					}
-					if step.only(func(c *filechange.Change) bool { return c.IsOf(path, in.Project) }); len(step.Effects) > 0 && !yield(Touched{Source: in, Timeline: t, FileStep: step}, nil) {
+					if step.keepChanges(func(c *filechange.Change) bool { return c.IsOf(path, in.Project) }); len(step.Effects) > 0 && !yield(Touched{Source: in, Timeline: t, FileStep: step}, nil) {
 						return
 					}
 				}
@@ -239,8 +253,8 @@ func FilesAcross(ctx context.Context, sessions iter.Seq2[Source, error], path st
 	}
 }
 
-// only keeps the changes that are wanted, and the effects that have some.
-func (s *FileStep) only(wanted func(*filechange.Change) bool) {
+// keepChanges keeps the changes that are wanted, and the effects that have some.
+func (s *FileStep) keepChanges(wanted func(*filechange.Change) bool) {
 	var kept []filechange.Effect
 	for _, e := range s.Effects {
 		var changes []filechange.Change

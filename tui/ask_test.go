@@ -104,7 +104,7 @@ func TestAsk_saysWhatCanBeTyped(t *testing.T) {
 func TestAsk_pathIsTyped(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 36)
-	keys(p, "6", "b")
+	keys(p, "7", "b")
 	p.Type("cart/total")
 	p.Key("enter")
 	shows(t, p, "History of /cart/total", "~ 0 → 60.5")

@@ -49,13 +49,14 @@ func (m *Model) openSession(id string) tea.Cmd {
 	m.against, m.query, m.news.cursor = theParent, "", nil
 	m.toHead, m.written = false, false
 	m.usage = usage{column: m.usage.column, asked: m.usage.column}
+	m.files = fileChanges{column: m.files.column}
 	m.past = &past{store: m.o.Store}
 	if m.current >= namedTabs {
 		m.showTab(0)
 	}
 	m.landing, m.asked = model.Ref{}, asked{}
 	m.showTimeline(timeline.Prepare(model.NewTimeline(nil)))
-	m.timeline.SetNouns(m.nouns())
+	m.timeline.SetNouns(m.countingNouns())
 	m.focusOn(onTimeline)
 	read := m.readSession()
 	m.info.listed = m.listedFaults(id)
@@ -303,6 +304,9 @@ func (m *Model) subject() subject {
 		base = t.Head()
 	}
 	s.subjectKey = subjectKey{ref: s.header.Ref(), reading: m.info.reading, head: s.header.Head}
+	if last := m.timeline.LastOf(n); last != n && m.current == tabOf(keymap.ShowFiles) {
+		s.to = t.Header(last).Ref()
+	}
 	if base != model.NoNode {
 		s.base, s.baseName = t.FullHeader(base), t.Name(base)
 		s.with = s.base.Ref()
@@ -339,6 +343,9 @@ func (m *Model) followCursor() tea.Cmd {
 	if m.tabs[m.current].scope == keymap.Info {
 		find = m.findFaults("looking for faults in " + m.session)
 		s.usage = m.usageOf(m.timeline.SelectedNode())
+	}
+	if m.tabs[m.current].scope == keymap.Files {
+		s.files = m.filesOf(&s)
 	}
 	t, tab := m.tabs[m.current], m.current
 	m.stop(fetching)

@@ -18,7 +18,7 @@ type guide interface {
 
 // The places of the guides, behind the tabs that have names.
 const (
-	namedTabs  = 6
+	namedTabs  = 7
 	answerTab  = namedTabs
 	partingTab = namedTabs + 1
 )

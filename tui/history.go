@@ -18,6 +18,9 @@ import (
 
 // askHistory lists the changes of the value under the cursor. Without such a value it asks for a path.
 func (m *Model) askHistory() tea.Cmd {
+	if m.current == tabOf(keymap.ShowFiles) {
+		return m.askFile()
+	}
 	if c := m.selectedTab(); c != nil {
 		if path, err := query.ParsePath(c.Path()); err == nil && path.Indexed() {
 			return m.askTrace(path, c.Path())

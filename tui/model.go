@@ -98,6 +98,7 @@ type Model struct {
 	blame    blame
 	labels   labelWatch
 	usage    usage
+	files    fileChanges
 	focus    focus
 	against  opposite
 	shares   shares // of the screen, between the timeline and the tabs

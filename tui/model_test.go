@@ -75,7 +75,7 @@ func TestModel_travelsWhereverTheKeysAre(t *testing.T) {
 func TestModel_tabs(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
-	names := []string{"[Diff]", "[State]", "[Messages]", "[Context]", "[Resume]", "[Info]"}
+	names := []string{"[Diff]", "[State]", "[Messages]", "[Context]", "[Files]", "[Resume]", "[Info]"}
 	for _, name := range names {
 		shows(t, p, name)
 		p.Press(keymap.Timeline, keymap.NextTab)
@@ -83,7 +83,7 @@ func TestModel_tabs(t *testing.T) {
 	shows(t, p, names[0])
 	p.Press(keymap.Timeline, keymap.PrevTab)
 	shows(t, p, names[len(names)-1])
-	for i, a := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowContext, keymap.ShowResume, keymap.ShowInfo} {
+	for i, a := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowContext, keymap.ShowFiles, keymap.ShowResume, keymap.ShowInfo} {
 		p.Press(keymap.Timeline, a)
 		shows(t, p, names[i])
 	}
@@ -252,7 +252,7 @@ func TestModel_movingCancelsTheLoadThatRuns(t *testing.T) {
 	o.Session = sample.Trip
 	p := startBusy(t, o, 100, 30)
 	waitFor(t, p, "▌ ◉   13")
-	p.Send(screentest.Key(t, "6"))
+	p.Send(screentest.Key(t, "7"))
 	waitFor(t, p, "[Info]")
 	p.Send(screentest.Key(t, "["))
 	waitFor(t, p, "2a85fa29f")
@@ -286,7 +286,7 @@ func TestModel_debouncesWhileTheCursorMoves(t *testing.T) {
 	}
 	p := startBusy(t, o, 100, 30)
 	waitFor(t, p, "▌ ◉   13")
-	p.Send(screentest.Key(t, "6")) // what the tab shows of a row at rest is read at once
+	p.Send(screentest.Key(t, "7")) // what the tab shows of a row at rest is read at once
 	waitFor(t, p, "add177ad")
 	p.Send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("[[[[[")})
 	waitFor(t, p, "▌ ○    8")
@@ -333,7 +333,7 @@ func TestModel_mouse(t *testing.T) {
 		{"a row", click(10, 4), "▌ ○    2"},
 		{"a row that only draws", click(10, 8), "▌ ○    5"},
 		{"below the rows", click(10, 26), "▌ ○    5"},
-		{"a tab", click(95, 1), "[Info]"},
+		{"a tab", click(92, 1), "[Info]"},
 		{"between the tabs", click(62, 1), "[Info]"},
 		{"inside the tab", click(70, 9), "next tab"},
 		{"wheel in the timeline", wheel(10, 9, tea.MouseButtonWheelDown), "▌ ○    5"},

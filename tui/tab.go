@@ -7,6 +7,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/tui/cell"
+	"hindcast/tui/filestab"
 	"hindcast/tui/infotab"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -59,17 +60,19 @@ type subject struct {
 	baseName string
 	faults   []model.Fault
 	labels   []model.Label
-	usage    *infotab.Usage // nil where another tab shows
 	// around is the snapshot and its neighbours, and aroundBase the mark or the head that the person compares with; the
 	// zero value if that is the parent.
 	around, aroundBase query.Around
+	usage              *infotab.Usage  // nil where another tab shows
+	files              *filestab.Shown // nil where another tab shows
 }
 
 // subjectKey tells subjects apart. reading counts how often the session was
 // read: a snapshot stays what it is, but its place in the session may not. Growth
-// alone changes nothing but which one is the head.
+// alone changes nothing but which one is the head. to is the end of a folded turn, for the Files tab.
 type subjectKey struct {
 	ref, with model.Ref
+	to        model.Ref
 	reading   int
 	head      bool
 }

@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/tui/contexttab"
 	"hindcast/tui/difftab"
+	"hindcast/tui/filestab"
 	"hindcast/tui/infotab"
 	"hindcast/tui/messagestab"
 	"hindcast/tui/resumetab"
@@ -37,6 +38,7 @@ func newTabs(styles *theme.Styles, from *source) []*tab {
 		from.stateTab(styles),
 		from.messagesTab(styles),
 		from.contextTab(styles),
+		filesTab(styles),
 		from.resumeTab(styles),
 		newTab(keymap.Info, infotab.New(styles), from.prepareInfo),
 	}
@@ -174,6 +176,13 @@ func (f *source) prepareContext(ctx context.Context, s subject) (*contexttab.Con
 
 // hidesStates reports whether a fault says that the states of a session are not read.
 func hidesStates(f model.Fault) bool { return f.Code == model.FaultOpaque }
+
+func filesTab(styles *theme.Styles) *tab {
+	p := filestab.New(styles)
+	return makeSearchable(newTab(keymap.Files, p, func(_ context.Context, s subject) (*filestab.Content, error) {
+		return filestab.Prepare(*s.files), nil
+	}), p, filestab.Find)
+}
 
 func (f *source) resumeTab(styles *theme.Styles) *tab {
 	t := newTab(keymap.Resume, resumetab.New(styles), f.prepareResume)

@@ -18,7 +18,7 @@ import (
 	"hindcast/store/storetest/fake"
 )
 
-// tabs are the five tabs with the scope that their keys are in.
+// tabs are the tabs with the scope that their keys are in.
 var tabs = []struct {
 	name  string
 	show  keymap.Action
@@ -27,6 +27,7 @@ var tabs = []struct {
 	{"diff", keymap.ShowDiff, keymap.Diff},
 	{"state", keymap.ShowState, keymap.State},
 	{"messages", keymap.ShowMessages, keymap.Messages},
+	{"files", keymap.ShowFiles, keymap.Files},
 	{"resume", keymap.ShowResume, keymap.Resume},
 	{"info", keymap.ShowInfo, keymap.Info},
 }

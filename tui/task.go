@@ -31,6 +31,7 @@ const (
 	labelling                  // the labels of the session
 	naming                     // the setting of a label
 	addingUp                   // what the session cost
+	filing                     // what the session did to files
 	sharing                    // the session, in a file
 	crossing                   // where the session of a sub-agent meets another
 	playing                    // the next step of a session that is played

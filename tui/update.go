@@ -29,8 +29,10 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 			cmd = tea.Batch(cmd, more)
 		}
 	}
-	if more := m.addUp(); more != nil {
-		cmd = tea.Batch(cmd, more)
+	for _, more := range []tea.Cmd{m.addUp(), m.readFiles()} {
+		if more != nil {
+			cmd = tea.Batch(cmd, more)
+		}
 	}
 	m.pointAtRow()
 	m.refreshTitles()
@@ -215,7 +217,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.showTab((m.current + 1) % namedTabs)
 	case keymap.PrevTab:
 		m.showTab((min(m.current, namedTabs) + namedTabs - 1) % namedTabs)
-	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowContext, keymap.ShowResume, keymap.ShowInfo:
+	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowContext, keymap.ShowFiles, keymap.ShowResume, keymap.ShowInfo:
 		m.showTab(tabOf(a))
 	case keymap.Mark:
 		m.toggleMark()
@@ -262,6 +264,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.showScrubber()
 	case keymap.Tokens:
 		return m.showTokens()
+	case keymap.Lines:
+		return m.showEdits()
 	case keymap.Across:
 		return m.crossSessions()
 	case keymap.OpenPicture:

@@ -161,7 +161,7 @@ func (m *Model) appendHeader(dst []byte) []byte {
 			facts = text
 		}
 	}
-	if noun := m.nouns().NameSession(""); r.Room() >= right()+cells(facts, apart)+name+cells(noun, 0) {
+	if noun := m.countingNouns().NameSession(""); r.Room() >= right()+cells(facts, apart)+name+cells(noun, 0) {
 		r.Put(s.Muted, noun)
 	}
 	room := max(r.Room()-right()-cells(facts, apart), 0)
@@ -189,8 +189,8 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	return r.End(s.Text)
 }
 
-// nouns returns the words of the framework whose store is open.
-func (m *Model) nouns() model.Nouns { return model.NounsOf(m.o.Store.Kind()) }
+// countingNouns returns the words of the framework whose store is open.
+func (m *Model) countingNouns() model.Nouns { return model.NounsOf(m.o.Store.Kind()) }
 
 // putStore names what is open.
 func (m *Model) putStore(r *cell.Row) {

@@ -161,6 +161,9 @@ func (m *Model) showColumns() (hidden int) {
 	if m.usage.column {
 		columns = append(columns, m.tokensColumn())
 	}
+	if m.files.column {
+		columns = append(columns, m.linesColumn())
+	}
 	for _, w := range m.watches.list {
 		columns = append(columns, timeline.Column{
 			Title: w.title(), Width: max(min(cell.Width(w.title()), watchWidth), leastWatch),

@@ -41,7 +41,7 @@ func (p *Pane) InSight() []model.Node {
 	var nodes []model.Node
 	for i := p.rows.Top; i < min(p.rows.Top+p.rows.Height, p.rows.Len); i++ {
 		if n := p.t.Row(p.folds.Row(i)).Node; n != model.NoNode {
-			nodes = append(nodes, p.lastOf(n))
+			nodes = append(nodes, p.LastOf(n))
 		}
 	}
 	return nodes
@@ -88,7 +88,7 @@ func (p *Pane) drawExtras(r *cell.Row, text, unknown theme.Style, n model.Node) 
 			continue
 		}
 		r.Fill(text, 1)
-		if said, known := p.extra[i].Text(n, p.lastOf(n)); known {
+		if said, known := p.extra[i].Text(n, p.LastOf(n)); known {
 			p.drawColumn(r, text, i, said, w)
 		} else {
 			p.drawColumn(r, unknown, i, p.styles.Glyphs.Ellipsis, w)

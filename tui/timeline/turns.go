@@ -48,8 +48,8 @@ func (p *Pane) shapeOf(n model.Node) model.Shape {
 	return model.Plain
 }
 
-// lastOf returns the last visit of the turn that n opens where that is folded, else n.
-func (p *Pane) lastOf(n model.Node) model.Node {
+// LastOf returns the last visit of the turn that n opens where that is folded, else n.
+func (p *Pane) LastOf(n model.Node) model.Node {
 	if p.shapeOf(n) == model.Closed {
 		turn, _ := p.c.Turns.TurnFrom(n)
 		return turn.Last

@@ -157,12 +157,12 @@ func (w *Window[R]) Scroll(list List[R], n int) {
 }
 
 // Top moves the cursor to the first row.
-func (w *Window[R]) Top(list List[R]) { w.end(list, list.First) }
+func (w *Window[R]) Top(list List[R]) { w.goToEnd(list, list.First) }
 
 // Bottom moves the cursor to the last row.
-func (w *Window[R]) Bottom(list List[R]) { w.end(list, list.Last) }
+func (w *Window[R]) Bottom(list List[R]) { w.goToEnd(list, list.Last) }
 
-func (w *Window[R]) end(list List[R], end func() (R, bool)) {
+func (w *Window[R]) goToEnd(list List[R], end func() (R, bool)) {
 	row, ok := end()
 	if !ok {
 		w.Clear()
