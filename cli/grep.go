@@ -140,7 +140,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 	cmd.Flags().BoolVarP(&ignore, "ignore-case", "i", false, "letters of either case are the same")
 	cmd.Flags().BoolVarP(&sensitive, "case-sensitive", "s", false, "a letter is only itself")
 	cmd.Flags().StringVar(&found.Role, "role", "", "only texts of messages of a `ROLE`, in the framework's word")
-	cmd.Flags().StringVar(&found.Tool, "tool", "", "only texts of the calls and results of the tool of a `NAME`")
+	cmd.Flags().StringVar(&found.Tool, "tool", "", "only texts, and no keys, of the calls and results of the tool of a `NAME`")
 	cmd.Flags().BoolVar(&found.Failed, "failed", false, "only texts of the results of calls that failed")
 	cmd.Flags().BoolVar(&found.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
 	cmd.Flags().BoolVar(&found.All, "all", false, "print a text again wherever it comes back")

@@ -313,7 +313,7 @@ func (g *grep) hit(m match) (hit Hit, ok bool) {
 	}
 	g.way.lead(&g.places, g.bytes(), g.rope(m.visit).pieces)
 	g.way.to(&hit, int(m.at))
-	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && hit.Tool != g.Tool || g.Failed && !hit.Failed {
+	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && (hit.Tool != g.Tool || hit.Key) || g.Failed && !hit.Failed {
 		return hit, false
 	}
 	g.told[sum] = m.visit

@@ -142,7 +142,7 @@ func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 			}
 		}
 	}
-	if f.Role != "" && !strings.EqualFold(hit.Role, f.Role) || f.Tool != "" && hit.Tool != f.Tool || f.Failed && !hit.Failed {
+	if f.Role != "" && !strings.EqualFold(hit.Role, f.Role) || f.Tool != "" && (hit.Tool != f.Tool || hit.Key) || f.Failed && !hit.Failed {
 		return true
 	}
 	f.told[sum], f.decided[sum], f.decided[spelled] = true, true, true
