@@ -33,7 +33,7 @@ func scannedStores(t *testing.T) (list []store.Store) {
 		t.Fatal(err)
 	}
 	dirs := []string{filepath.Join(written, "pi"), filepath.Join(written, "codex")}
-	for _, root := range []string{"../testdata/coding", "../store/kinds/claudecode/testdata"} {
+	for _, root := range []string{"../testdata/coding", "../testdata/files", "../store/kinds/claudecode/testdata"} {
 		below, err := os.ReadDir(root)
 		if err != nil {
 			t.Fatal(err)

@@ -436,6 +436,7 @@ func (f *Fold) Hunks() (hunks []Hunk) {
 	old, now := 1, 1
 	var script []signed
 	flush := func() {
+		script = compareRuns(script)
 		for _, h := range joinHunks(script, contextSize) {
 			h.Old, h.New = h.Old+old-1, h.New+now-1
 			hunks = append(hunks, h)
@@ -448,7 +449,7 @@ func (f *Fold) Hunks() (hunks []Hunk) {
 				now++
 			}
 		}
-		script = script[:0]
+		script = nil
 	}
 	for i := range f.cells {
 		c := &f.cells[i]
@@ -461,6 +462,25 @@ func (f *Fold) Hunks() (hunks []Hunk) {
 	}
 	flush()
 	return hunks
+}
+
+// compareRuns compares the lines that went with the lines that came between two that stayed: some may be the same.
+func compareRuns(script []signed) (out []signed) {
+	for i := 0; i < len(script); {
+		var gone, come []string
+		for ; i < len(script) && script[i].sign != ' '; i++ {
+			if script[i].sign == '-' {
+				gone = append(gone, script[i].text)
+			} else {
+				come = append(come, script[i].text)
+			}
+		}
+		out = append(out, compareLines(gone, come)...)
+		for ; i < len(script) && script[i].sign == ' '; i++ {
+			out = append(out, script[i])
+		}
+	}
+	return out
 }
 
 // Change returns the sum of the changes; none is true where nothing is changed in the end.

@@ -109,7 +109,10 @@ func TestFold_leadsThereAndBack(t *testing.T) {
 				t.Fatalf("%v: %+v", way.Err(), changes)
 			}
 			c, none := way.Change()
-			if none && sameText(way.from, way.to) {
+			if sameText(way.from, way.to) {
+				if !none {
+					t.Fatalf("nothing is changed in the end, and the change is %+v", c)
+				}
 				continue
 			}
 			if got := textAfter(t, c, way.from); none || !sameText(got, way.to) {
