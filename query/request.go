@@ -85,7 +85,7 @@ func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
 			if a.conversation, err = conversationAt(ctx, s, before); err != nil {
 				return nil, err
 			}
-			a.sent = a.conversation.Len()
+			a.sent = beforeAnswer(a.conversation) // it may begin there
 		}
 		if a.sent == 0 {
 			return nil, ErrNoRequest

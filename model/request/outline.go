@@ -114,13 +114,17 @@ func (o *Outline) addSystem(n jsontape.Node) {
 	o.add(Block{Kind: System, Message: -1, Node: n, Title: lineOf(o.Tape, text)})
 }
 
-// addTool adds a tool, as Anthropic, OpenAI and Gemini describe one.
+// addTool adds a tool, as Anthropic, OpenAI and Gemini describe one. OpenHands calls its name a title.
 func (o *Outline) addTool(n jsontape.Node) {
 	t, at := o.Tape, n
 	if function := t.Find(n, "function"); function >= 0 {
 		at = function
 	}
-	o.add(Block{Kind: Tool, Message: -1, Node: n, Name: textOf(t, t.Find(at, "name")), Title: lineOf(t, t.Find(at, "description"))})
+	name := t.Find(at, "name")
+	if name < 0 {
+		name = t.Find(at, "title")
+	}
+	o.add(Block{Kind: Tool, Message: -1, Node: n, Name: textOf(t, name), Title: lineOf(t, t.Find(at, "description"))})
 }
 
 func (o *Outline) addMessage(m int) {

@@ -40,32 +40,86 @@ type Request struct {
 // HasMessages reports whether the body has messages.
 func (r Request) HasMessages() bool { return jsontape.FindMember(r.Body, `"messages"`) != nil }
 
+// Put sets a member of the body to a JSON value, such as "system", "tools" or "model"; of an empty value, and of null,
+// nothing. No member is set twice.
+func (r *Request) Put(key string, value []byte) {
+	if value = bytes.TrimSpace(value); len(value) == 0 || string(value) == "null" {
+		return
+	}
+	body := []byte(`{`)
+	if n := len(r.Body) - 1; n > 1 {
+		body = append(slices.Clip(r.Body[:n]), ',')
+	}
+	body = append(jsontape.AppendQuoted(body, key), ':')
+	r.Body = append(append(body, value...), '}')
+}
+
 // WithMessages returns the request with the first n messages of a state, where the store has not kept its messages. The
-// other members of the body stay. Without a body nothing is known but the messages.
+// other members of the body stay, and Unknown names those that it lacks. A first message of the system is the system
+// prompt, and one that says what the system prompt of the body says is left out.
 func (r Request) WithMessages(c *conversation.Conversation, n int) Request {
 	t, list := c.Tape(), []byte(nil)
-	system := false
+	prompt := jsontape.FindMember(r.Body, `"system"`)
+	hasPrompt := prompt != nil
 	for m := range n {
 		message := c.Message(m)
 		if message.Held {
 			continue // it is kept for later
 		}
-		system = system || message.Role == conversation.System
+		if message.Role == conversation.System {
+			if blocks := c.Blocks(m); hasPrompt && len(blocks) == 1 && bytes.Equal(rawOf(t, blocks[0].Body), prompt) {
+				continue
+			}
+			hasPrompt = hasPrompt || list == nil
+		}
 		list = appendSent(append(list, ','), t, message.Node)
 	}
-	if r.Body == nil {
-		r.Body = []byte(`{}`)
-		if !system {
-			r.Unknown = append(r.Unknown, "system prompt")
-		}
-		r.Unknown = append(r.Unknown, "tools", "settings")
+	return r.complete(bytes.TrimPrefix(list, []byte(",")), hasPrompt)
+}
+
+// With returns the request with messages, each of them JSON. The other members of the body stay, and Unknown names those
+// that it lacks.
+func (r Request) With(messages [][]byte) Request {
+	return r.complete(bytes.Join(messages, []byte(",")), jsontape.FindMember(r.Body, `"system"`) != nil)
+}
+
+// complete puts the elements of a list of messages, and the model that the answer names, into the body.
+func (r Request) complete(list []byte, hasPrompt bool) Request {
+	if jsontape.FindMember(r.Body, `"model"`) == nil && r.Usage.Model != "" {
+		r.Put("model", jsontape.AppendQuoted(nil, r.Usage.Model))
 	}
-	body := slices.Clip(r.Body[:len(r.Body)-1])
-	if len(body) > 1 {
-		body = append(body, ',')
-	}
-	r.Body = slices.Concat(body, []byte(`"messages":[`), bytes.TrimPrefix(list, []byte(",")), []byte(`]}`))
+	r.Unknown = r.listMissing(hasPrompt && !slices.Contains(r.Unknown, PromptUnknown))
+	r.Put("messages", slices.Concat([]byte{'['}, list, []byte{']'}))
 	return r
+}
+
+// PromptUnknown is the part of Unknown that says that the system prompt is not known.
+const PromptUnknown = "system prompt"
+
+// listMissing returns Unknown with the parts that a body without messages lacks. Settings are never known to be all.
+func (r Request) listMissing(hasPrompt bool) (missing []string) {
+	tools, settings := "tools", "settings"
+	for m := range jsontape.Members(r.Body) {
+		switch string(m.Key) {
+		case "", `"system"`:
+		case `"tools"`:
+			tools = ""
+		default:
+			settings = "other settings"
+		}
+	}
+	if !hasPrompt {
+		missing = append(missing, PromptUnknown)
+	}
+	if tools != "" {
+		missing = append(missing, tools)
+	}
+	for _, other := range r.Unknown {
+		if other != PromptUnknown {
+			missing = append(missing, other)
+		}
+	}
+	return append(missing, settings)
 }
 
 // appendSent appends a message as it is sent. Of a message that has the agent's own record beside it, that is the role

@@ -24,7 +24,7 @@ var unsent = map[string]bool{
 	"hook_deferred_tool": true, "hook_error_during_execution": true, "hook_non_blocking_error": true,
 	"hook_permission_decision": true, "hook_system_message": true, "max_turns_reached": true, "message_pdf_reads": true,
 	"progress_reminder_sent": true, "project_doc_reads": true, "projects_thread_ask": true, "prompt_as_file": true,
-	"prompt_render_point": true, "prompt_snapshot": true, "secondary_reminder_sent": true, "session_cron_carry": true,
+	"prompt_render_point": true, promptSnapshot: true, "secondary_reminder_sent": true, "session_cron_carry": true,
 	"structured_output": true, "teammate_shutdown_batch": true, "thinking_drop": true, "thinking_stripped": true,
 	"tool_host_result_lines": true, "tool_offer_record": true, "tool_results_cut": true, "whole_texts_withdrawn": true,
 	"withheld_memory": true,
@@ -34,6 +34,9 @@ var unsent = map[string]bool{
 const hookSuccess = "hook_success"
 
 var spokenHooks = map[string]bool{"SessionStart": true, "UserPromptSubmit": true, "UserPromptExpansion": true}
+
+// promptSnapshot is the type of a system prompt that is sent from there on.
+const promptSnapshot = "prompt_snapshot"
 
 // queued is the type of a message that the user typed while the model worked.
 const queued = "queued_command"
@@ -58,7 +61,9 @@ type attachment struct{ is, about string }
 // keepAttachment keeps what a record gives the model.
 func (r *record) keepAttachment(v chat.Value) {
 	a := v.Get(typeAttachment)
-	switch is := a.Get("type").Text(); {
+	is := a.Get("type").Text()
+	r.prompts = is == promptSnapshot
+	switch {
 	case is == queued:
 		r.keepMessage(v)
 		r.event = eventQueued

@@ -45,6 +45,7 @@ type record struct {
 	agent      string // the sub-agent that a result names
 	bounds     *boundary
 	given      *attachment // what the record gives the model beside the conversation, nil for nothing
+	prompts    bool        // it has the system prompt
 	// facts belong to a compaction, a request or a duration, or give the model's replacements of results by
 	// the ids of their calls.
 	facts model.Facts

@@ -58,10 +58,14 @@ func (f *format) Request(ctx context.Context, in engine.In, s *chat.Session, e *
 	id, source := "", ""
 	for _, v := range values {
 		r.Usage = mergeUsage(r.Usage, messageOf(v).Usage)
+		r.Usage.Model = v.Get("message", "model").Text()
 		id, source = cmp.Or(id, v.Get("requestRef").Text()), cmp.Or(source, sourceOf(v))
 	}
+	if r.Usage.Model == synthetic {
+		r.Usage.Model = ""
+	}
 	if id == "" {
-		return r, nil
+		return r, f.readPrompt(ctx, in, e, &r)
 	}
 	all, err := f.readRequests(ctx, in, e.File)
 	if err != nil {
@@ -74,9 +78,30 @@ func (f *format) Request(ctx context.Context, in engine.In, s *chat.Session, e *
 	}
 	is, there := all.byID[id]
 	if !there {
-		return r, nil
+		return r, f.readPrompt(ctx, in, e, &r)
 	}
 	return r, all.assemble(&r, is, s, e)
+}
+
+// readPrompt puts the system prompt of the nearest snapshot of it before an answer into a request that is not kept.
+//
+//	attachment  {type: "prompt_snapshot", systemPrompt: [texts]}
+func (f *format) readPrompt(ctx context.Context, in engine.In, e *chat.Entry, r *request.Request) error {
+	file, err := f.lines.Read(ctx, in, e.File)
+	if err != nil {
+		return err
+	}
+	for _, record := range slices.Backward(file.Records) {
+		if record.At >= e.Records[0].At || !record.Is.prompts || record.Salvaged {
+			continue
+		}
+		values, err := chat.Values(in.Tree, e.File, []chat.Span{record.Span})
+		if err == nil {
+			r.Put("system", values[0].Get(typeAttachment, "systemPrompt").Raw())
+		}
+		return err
+	}
+	return nil
 }
 
 // readRequests reads the requests of a file.

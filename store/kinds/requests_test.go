@@ -1,0 +1,167 @@
+package kinds_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/query"
+	"hindcast/store"
+	"hindcast/store/storetest"
+)
+
+// openData opens a store below testdata, or at an absolute path.
+func openData(t *testing.T, path string) store.Store {
+	t.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(testdata, filepath.FromSlash(path))
+	}
+	s, err := allKinds.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// requestAt returns the request at a snapshot, by its name in the timeline.
+func requestAt(t *testing.T, s store.Store, session, name string) *query.Sent {
+	t.Helper()
+	line := model.NewTimeline(storetest.Headers(t, s, session))
+	for n := range model.Node(line.Len()) {
+		if line.Name(n) == name {
+			sent, err := query.RequestAt(t.Context(), s, query.AroundOf(line, n))
+			if err != nil {
+				t.Fatalf("%s %s: %v", session, name, err)
+			}
+			return sent
+		}
+	}
+	t.Fatalf("session %s has no %s", session, name)
+	return nil
+}
+
+// outlineOf returns the blocks of a request, "answer reply to: hi" each.
+func outlineOf(sent *query.Sent) (list []string) {
+	for i := range sent.Blocks {
+		b := &sent.Blocks[i]
+		words := []string{b.Kind.String(), b.Name, b.Title}
+		list = append(list, strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " "))
+	}
+	return list
+}
+
+// A request has what the records of its agent have of it, and says what it lacks.
+func TestRequests_haveWhatIsRecorded(t *testing.T) {
+	const prompt = "You are a coding agent running in the Codex CLI"
+	for _, c := range []struct {
+		path, session, snapshot string
+		members                 string // of the body
+		system                  string // how the system prompt of the body begins
+		unknown                 string
+		model                   string
+		window                  int64
+	}{
+		{"coding/codex", "01a20b78-db17-7131-bcff-a7d643b0ac7b", "#5", "model summary approval_policy sandbox_policy permission_profile collaboration_mode system messages", prompt, "tools, other settings", "scripted", 258400},
+		// The instructions of a fork are in its own header, its settings in those of the rollout that it goes on from.
+		{"coding/codex", "01a202f8-ac78-7030-8227-130b069fca01", "#1", "model summary approval_policy sandbox_policy permission_profile collaboration_mode system messages", prompt, "tools, other settings", "fake-model", 258400},
+		{"coding/codex", "01a202f8-ac78-7030-8227-130b069fca01", "#13", "model summary approval_policy sandbox_policy permission_profile collaboration_mode system messages", prompt, "tools, other settings", "fake-model", 258400},
+		// Older versions keep no instructions, and 0.20 no settings.
+		{"coding/codex", "01a20304-5337-7113-81f0-ba209759045b", "#7", "model summary approval_policy sandbox_policy messages", "", "system prompt, tools, other settings", "fake-model", 0},
+		{"coding/codex", "ad26b39f-bddc-4666-a790-7b8a7c4a1ad7", "#1", "messages", "", "system prompt, tools, settings", "", 0},
+		{"coding/openhands", "d3ba9894ad2a43abb6546f04276ce18f", "#4", "tools model messages", "", "what the tools take, other settings", "openai/fake-model", 0},
+		{"coding/copilot-cli", "1176a339-4847-4a9a-8002-872c283cafb0", "#1", "system model messages", "[removed 21514 chars]", "tools, other settings", "fake-model", 128000},
+		{"coding/copilot-cli", "1176a339-4847-4a9a-8002-872c283cafb0", "#5", "system model messages", "[removed 21514 chars]", "tools, other settings", "fake-model", 128000},
+		{"coding/claude-code/projects", "b58a5d13-7517-4bb3-9c99-e62cde19c103", "#5", "model messages", "", "system prompt, tools, other settings", "claude-sonnet-4-5", 0},
+		{"coding/pi", "01a20301-0000-7000-8000-000000000001", "#13", "model messages", "", "system prompt, tools, other settings", "fake-model", 0},
+		{"coding/gemini-cli", "13a0feae-a6d3-45e8-8c44-ecb24f563abc", "#6", "model messages", "", "system prompt, tools, other settings", "gemini-2.5-flash", 0},
+		{"coding/opencode", "ses_dfcf9bf29ffe41lTyUqQgB3hkK", "#5", "model messages", "", "system prompt, tools, other settings", "fake-model", 0},
+	} {
+		sent := requestAt(t, openData(t, c.path), c.session, c.snapshot)
+		var members []string
+		for m := range jsontape.Members(sent.Body) {
+			members = append(members, jsontape.Unquote(m.Key))
+		}
+		if got := strings.Join(members, " "); got != c.members {
+			t.Errorf("%s %s: the body has %s, want %s", c.session, c.snapshot, got, c.members)
+		}
+		if system := jsontape.Unquote(jsontape.FindMember(sent.Body, `"system"`)); !strings.HasPrefix(system, c.system) || c.system == "" && system != "" {
+			t.Errorf("%s %s: the system prompt begins %.60q, want %q", c.session, c.snapshot, system, c.system)
+		}
+		if got := strings.Join(sent.Unknown, ", "); got != c.unknown || sent.Model != c.model || sent.Window != c.window || sent.Proven {
+			t.Errorf("%s %s: not known %q, of %q, window %d, proven %t; want %q, %q, %d", c.session, c.snapshot, got, sent.Model, sent.Window, sent.Proven, c.unknown, c.model, c.window)
+		}
+	}
+}
+
+// OpenHands's tools are in the event with the system prompt, which is the first message.
+func TestRequests_ofOpenHands(t *testing.T) {
+	got := outlineOf(requestAt(t, openData(t, "coding/openhands"), "d3ba9894ad2a43abb6546f04276ce18f", "#4"))
+	for i, begins := range []string{"tool terminal Execute a shell", "tool finish Signals", "tool think Use", "system <SOUL>", "prompt first question", "answer reply to: first question", "prompt second question"} {
+		if i >= len(got) || !strings.HasPrefix(got[i], begins) {
+			t.Fatalf("%d is no %q:\n%s", i, begins, strings.Join(got, "\n"))
+		}
+	}
+	if len(got) != 7 {
+		t.Errorf("%d blocks:\n%s", len(got), strings.Join(got, "\n"))
+	}
+}
+
+// Copilot CLI sends the time before the words of the user, and the system prompt once.
+func TestRequests_ofCopilot(t *testing.T) {
+	got := outlineOf(requestAt(t, openData(t, "coding/copilot-cli"), "1176a339-4847-4a9a-8002-872c283cafb0", "#5"))
+	want := []string{
+		"system [removed 21514 chars]",
+		"prompt <current_datetime>2026-11-22T11:35:09.322+00:00</current_datetime> first question",
+		"answer reply to: -11-22T11:35:09.322+00:00</current_datetime> first question",
+		"prompt <current_datetime>2026-11-22T11:35:45.731+00:00</current_datetime> run: ls -1",
+		"call bash $ ls -1",
+		"result bash a.txt",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
+// Of a request that Claude Code did not keep, the system prompt is that of the nearest snapshot of it before the answer.
+func TestRequests_promptOfClaudeCode(t *testing.T) {
+	const session = "e3e8e48f-7fa6-465a-9f40-10a54f2d345e"
+	text, err := os.ReadFile(filepath.Join(testdata, "coding", "claude-code", "projects", "-home-demo", session+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []byte
+	snapshots := 0
+	for line := range bytes.SplitAfterSeq(text, []byte("\n")) {
+		if bytes.Contains(line, []byte(`"type":"api-request`)) {
+			continue
+		}
+		if bytes.Contains(line, []byte(`"type":"prompt_snapshot"`)) {
+			snapshots++
+			line = bytes.Replace(line, []byte("[removed list of 15]"), []byte("prompt "+string(rune('0'+snapshots))), 1)
+		}
+		kept = append(kept, line...)
+	}
+	dir := filepath.Join(t.TempDir(), "-home-demo")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, session+".jsonl"), kept, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := openData(t, filepath.Dir(dir))
+	for snapshot, want := range map[string]string{"#1": `["prompt 1"]`, "#5": `["prompt 2"]`, "#16": `["prompt 3"]`} {
+		sent := requestAt(t, s, session, snapshot)
+		if got := string(jsontape.FindMember(sent.Body, `"system"`)); got != want || strings.Join(sent.Unknown, ", ") != "tools, other settings" {
+			t.Errorf("%s: %s, not known %q", snapshot, got, sent.Unknown)
+		}
+	}
+	if snapshots != 4 {
+		t.Errorf("%d snapshots of the prompt", snapshots)
+	}
+}
