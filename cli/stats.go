@@ -186,6 +186,7 @@ type statsJSON struct {
 	Models    []modelJSON    `json:"models"`
 	Keys      []keyJSON      `json:"keys"`
 	Given     []givenJSON    `json:"given,omitempty"`
+	Breaks    []breakJSON    `json:"cacheBreaks,omitempty"`
 	Counted   any            `json:"counted,omitempty"`
 	Snapshots []snapshotJSON `json:"snapshots,omitempty"`
 	Prune     *pruneJSON     `json:"prune,omitempty"`
@@ -252,6 +253,15 @@ type keyJSON struct {
 	DistinctBytes int64  `json:"distinctBytes"`
 }
 
+// breakJSON is a request for which the cache of the one before was of little use.
+type breakJSON struct {
+	Name   string   `json:"name"`
+	ID     string   `json:"id"`
+	Tokens float64  `json:"tokens"`
+	Cause  string   `json:"cause"`
+	Cost   *float64 `json:"cost,omitempty"`
+}
+
 type givenJSON struct {
 	Kind  string `json:"kind"`
 	Times int    `json:"times"`
@@ -309,6 +319,14 @@ func (s *sums) newDocument(snapshots bool) statsJSON {
 	}
 	for _, g := range s.totals.Given {
 		out.Given = append(out.Given, givenJSON{g.Is, g.Times, g.Bytes})
+	}
+	for i := range s.totals.Breaks {
+		b := &s.totals.Breaks[i]
+		is := breakJSON{Name: s.Name(b.Visit), ID: s.Header(b.Visit).ID, Tokens: b.Lost, Cause: b.Why}
+		if b.Priced {
+			is.Cost = &b.Cost
+		}
+		out.Breaks = append(out.Breaks, is)
 	}
 	out.Counted = sumFacts(s.counted)["counted"]
 	if snapshots {
@@ -491,6 +509,9 @@ func (p *printer) remarksOn(s *sums) {
 	if unread > 0 {
 		lines = append(lines, fmt.Sprintf("%s could not be read, and is not counted; hindcast doctor says why", model.Count(unread, "state")))
 	}
+	if len(s.totals.Breaks) > 0 {
+		lines = append(lines, s.breaksLine())
+	}
 	lines = append(lines, pricesLine(&s.totals.Session, s.prices))
 	switch f := s.freed; {
 	case f == nil:
@@ -506,6 +527,34 @@ func (p *printer) remarksOn(s *sums) {
 	for _, line := range lines {
 		fmt.Fprintln(p, line)
 	}
+}
+
+// mostBroken is how many requests with a broken cache a line names.
+const mostBroken = 6
+
+// breaksLine returns a sentence about the caches that were of no use, and what that cost.
+func (s *sums) breaksLine() string {
+	lost, sum := 0.0, query.Sum{}
+	var where []string
+	for i := range s.totals.Breaks {
+		b := &s.totals.Breaks[i]
+		lost += b.Lost
+		sum.Answers++
+		if sum.Cost += b.Cost; !b.Priced {
+			sum.Unpriced++
+		}
+		if len(where) < mostBroken {
+			where = append(where, s.Name(b.Visit)+" "+printable.String(b.Why))
+		}
+	}
+	text := fmt.Sprintf("the cache was broken %s: %s tokens read anew", model.Count(len(s.totals.Breaks), "time"), model.ShortCount(lost))
+	if cost := sum.CostText(s.prices.Currency); cost != "" {
+		text += ", " + cost + " more"
+	}
+	if rest := len(s.totals.Breaks) - len(where); rest > 0 {
+		where = append(where, fmt.Sprintf("and %d more", rest))
+	}
+	return text + " (" + strings.Join(where, "; ") + ")"
 }
 
 // pricesLine returns a sentence about the prices of a sum: who set them, and how many answers have one.

@@ -110,7 +110,7 @@ func (g *Glyphs) DrawBlocks(share float64, cells int) string {
 }
 
 // plainer spells the signs that the program's own sentences use in ASCII.
-var plainer = strings.NewReplacer("…", "...", "→", "->", "·", "-", "−", "-", "×", "x", "–", "-", "—", "-", "“", `"`, "”", `"`, "↵", "\\n", "⇥", "\\t", "␣", "_", "✎", "e", "◱", "r")
+var plainer = strings.NewReplacer("…", "...", "→", "->", "·", "-", "−", "-", "×", "x", "–", "-", "—", "-", "“", `"`, "”", `"`, "↵", "\\n", "⇥", "\\t", "␣", "_", "✎", "e", "◱", "r", "▼", "v")
 
 // Plain reports whether the shapes are ASCII.
 func (g *Glyphs) Plain() bool { return g.Ellipsis != Unicode.Ellipsis }

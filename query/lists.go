@@ -25,6 +25,8 @@ type messageLists struct {
 	lists map[model.Node]list
 	// spare are lists that are needed no more.
 	spare [][]int32
+	// newest is the list that was read last, against the one before it.
+	newest succession
 	// additions has the visits that Additions did not yield yet; nil in a Stats.
 	additions map[model.Node]*Addition
 	stretches
@@ -87,6 +89,35 @@ func (l *list) ends(c *cursor) {
 	}
 }
 
+// succession is a list of messages and the one that it followed. Both begin with the same ones.
+type succession struct {
+	elements, old []int32
+	same          int
+}
+
+// countDropped returns how many of the first n messages of the old list the new one lacks. It looks at those alone that
+// the lists do not begin with.
+func (s *succession) countDropped(n int) (dropped int) {
+	old, now := s.old[:min(n, len(s.old))], s.elements
+	same := s.same
+	for same < min(len(old), len(now)) && old[same] == now[same] {
+		same++
+	}
+	if same >= len(old) {
+		return 0
+	}
+	has := map[int32]int{}
+	for _, e := range now[same:] {
+		has[e]++
+	}
+	for _, e := range old[same:] {
+		if has[e]--; has[e] < 0 {
+			dropped++
+		}
+	}
+	return dropped
+}
+
 // message has the facts taken from one message.
 type message struct {
 	conversation.Usage
@@ -95,6 +126,9 @@ type message struct {
 	calls, errors int
 	given         []Given
 }
+
+// isAnswer reports whether a model gave the message: it tells of tokens or of a price.
+func (m *message) isAnswer() bool { return m.Input+m.Output > 0 || m.Priced }
 
 // listPaths is where the frameworks keep their messages.
 var listPaths = []Path{{[]string{"messages"}}, {[]string{"data", "messages"}}, {[]string{"state", "messages"}}, {[]string{"history"}}, {}}
@@ -143,6 +177,7 @@ func (s *messageLists) adds(n model.Node) (added []int32, has bool, err error) {
 	if parent.path != now.path {
 		old = nil
 	}
+	s.newest = succession{now.elements, old, min(now.taken, len(old))}
 	added = slices.Clone(s.more(old[min(now.taken, len(old)):], now.elements[now.taken:]))
 	if s.additions != nil {
 		s.additions[n] = &Addition{Added: added, list: now.value}

@@ -21,11 +21,21 @@ type Stat struct {
 	Calls, Errors int
 	// Given lists the texts that the agent gave the model beside the messages that the visit adds.
 	Given []Given
+	// Request tells of the request of the last answer that the visit adds.
+	Request RequestStat
 	// Size is the length of the state in bytes; 0 where it is not known.
 	Size int64
 	// Unread is the error that kept the state from being read, or nil. Size is then all
 	// that is known.
 	Unread error
+}
+
+// RequestStat compares the messages of a request with the request before on the same path. The zero value stands for no
+// request.
+type RequestStat struct {
+	// Messages is how many messages came before the answer. Earlier is how many the request before had, 0 for none, of
+	// which Dropped are not sent again.
+	Messages, Earlier, Dropped int
 }
 
 // Answer is the usage of one answer of a model.
@@ -53,7 +63,7 @@ func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
 // newStats returns the state of a Stats that begins.
 func (q *Session) newStats() *stats {
 	v := q.view()
-	s := &stats{v.messageLists(newNumbered()), map[string]int{}}
+	s := &stats{v.messageLists(newNumbered()), map[string]int{}, make([]RequestStat, len(v.visits))}
 	for _, visit := range v.visits {
 		s.ids[visit.ref.ID]++
 	}
@@ -107,6 +117,9 @@ type stats struct {
 	*messageLists
 	// ids counts the visits of each id.
 	ids map[string]int
+	// requests has for each visit the newest request on its path: how many messages it had, as Earlier, and how many of
+	// these are no longer there.
+	requests []RequestStat
 }
 
 // line returns a visit and its ancestors, the oldest first, up to the first ancestor that is
@@ -130,13 +143,14 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 		of.Unread = err
 		return of, nil
 	}
+	s.followRequest(n)
 	if s.again(n) {
 		return of, nil
 	}
 	for _, e := range added {
 		m := &s.known[e]
 		of.Given = append(of.Given, m.given...)
-		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.Input+m.Output > 0 || m.Priced { // else the agent wrote it
+		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.isAnswer() { // else the agent wrote it
 			of.Answers = append(of.Answers, Answer{m.Usage, m.id})
 		}
 	}
@@ -149,7 +163,32 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 			of.Answers = append(of.Answers, Answer{Usage: u})
 		}
 	}
+	if len(of.Answers) > 0 && has {
+		of.Request = s.noteRequest(n)
+	}
 	return of, nil
+}
+
+// followRequest notes how much of the request before a visit is left in its list of messages, which was read last.
+func (s *stats) followRequest(n model.Node) {
+	if p := s.visits[n].parent; p != model.NoNode {
+		s.requests[n] = s.requests[p]
+		s.requests[n].Dropped += s.newest.countDropped(s.requests[p].Earlier)
+	}
+}
+
+// noteRequest returns the request of the last answer in the list of messages that was read last.
+func (s *stats) noteRequest(n model.Node) RequestStat {
+	all, before := s.newest.elements, s.requests[n]
+	sent := len(all)
+	for sent > 0 && !s.known[all[sent-1]].isAnswer() {
+		sent--
+	}
+	if sent--; sent < 0 {
+		return RequestStat{}
+	}
+	s.requests[n] = RequestStat{Earlier: sent}
+	return RequestStat{Messages: sent, Earlier: before.Earlier, Dropped: min(before.Dropped, before.Earlier)}
 }
 
 // again reports whether a path was in the state of a visit before: it came back, and what

@@ -161,6 +161,8 @@ type Totals struct {
 	// Given are the sums of the texts that the agent gave the model beside the active path's messages,
 	// the largest first.
 	Given []GivenSum
+	// Breaks are the requests for which a cache was of little use, by their visits.
+	Breaks []CacheBreak
 }
 
 // GivenSum is the sum of the texts that an agent gave the model under one word.
@@ -249,6 +251,7 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 			all.Given[i].Times, all.Given[i].Bytes = all.Given[i].Times+1, all.Given[i].Bytes+g.Bytes
 		}
 	}
+	all.Breaks = cacheBreaks(t, stats, prices)
 	slices.SortStableFunc(all.Given, func(a, b GivenSum) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return all
 }

@@ -50,7 +50,8 @@ type extent struct {
 
 // bill is the result of adding up. It is read-only.
 type bill struct {
-	tokens   []float64 // of each visit
+	tokens   []float64      // of each visit
+	signs    []requestSigns // of each visit
 	added    map[model.Node]query.Stat
 	totals   query.Totals
 	turns    map[model.Node]*query.TurnSum // by their first visit
@@ -69,9 +70,10 @@ func (noPrices) Cost(conversation.Usage) (float64, conversation.PriceSource) {
 }
 
 // tokensWidth is how wide the column of tokens is.
-const tokensWidth = 6
+const tokensWidth = 7
 
-// tokensColumn returns the column with the tokens that each snapshot adds to its path, and each folded turn.
+// tokensColumn returns the column with the tokens that each snapshot adds to its path, and each folded turn: with ▼ where
+// messages left the request, and ! where the cache of the request before was of little use.
 func (m *Model) tokensColumn() timeline.Column {
 	return timeline.Column{Title: "tokens", Width: tokensWidth, Right: true, Text: func(n, last model.Node) (string, bool) {
 		u := &m.usage
@@ -85,8 +87,25 @@ func (m *Model) tokensColumn() timeline.Column {
 		if tokens == 0 {
 			return "", true
 		}
-		return model.ShortCount(tokens), true
+		signs := signNone
+		for at := n; at <= last; at++ {
+			signs |= u.signs[at]
+		}
+		return model.ShortCount(tokens) + m.styles.Glyphs.Sentence(signs.text()), true
 	}}
+}
+
+// requestSigns are the signs of a request.
+type requestSigns uint8
+
+const (
+	signDropped requestSigns = 1 << iota
+	signBroken
+	signNone requestSigns = 0
+)
+
+func (s requestSigns) text() string {
+	return [...]string{"", "▼", "!", "▼!"}[s]
 }
 
 // costOf returns the cost of the turn that a visit opens, with the branches that leave it; "" where it is not known.
@@ -209,13 +228,16 @@ const mostParts = 256
 
 // sumUp adds up the stats of a session.
 func sumUp(t *model.Timeline, stats []query.Stat, prices query.Prices) *bill {
-	b := &bill{tokens: make([]float64, len(stats)), added: map[model.Node]query.Stat{}, turns: map[model.Node]*query.TurnSum{}, totals: query.TotalsOf(t, stats, prices)}
+	b := &bill{tokens: make([]float64, len(stats)), signs: make([]requestSigns, len(stats)), added: map[model.Node]query.Stat{}, turns: map[model.Node]*query.TurnSum{}, totals: query.TotalsOf(t, stats, prices)}
 	sizes := make([]int64, len(stats))
 	for i := range stats {
 		s := &stats[i]
 		sizes[s.Visit] = s.Size
 		for _, u := range s.Answers {
 			b.tokens[s.Visit] += u.Input + u.Output
+		}
+		if s.Request.Dropped > 0 {
+			b.signs[s.Visit] |= signDropped
 		}
 		if len(s.Answers) > 0 || s.Calls > 0 || s.Errors > 0 {
 			b.added[s.Visit] = *s
@@ -226,6 +248,9 @@ func sumUp(t *model.Timeline, stats []query.Stat, prices query.Prices) *bill {
 		if t.OnPath(s.Visit) {
 			b.path = append(b.path, s.Visit)
 		}
+	}
+	for i := range b.totals.Breaks {
+		b.signs[b.totals.Breaks[i].Visit] |= signBroken
 	}
 	byRow := func(a, b model.Node) int { return cmp.Compare(t.RowOf(a), t.RowOf(b)) }
 	slices.SortFunc(b.path, byRow)

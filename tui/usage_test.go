@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/kinds/pi"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/kinds/strands/snapshots"
 	"hindcast/store/sample"
@@ -67,7 +68,24 @@ func TestUsage_costOfTurns(t *testing.T) {
 	p := start(t, basic(t), 100, 30)
 	shows(t, p, "1 step <.1s 0.0530 EUR", "3 steps 0.29 EUR", "Oslo weather and 19+23, re… 5 steps ✗1")
 	p.Press(keymap.Timeline, keymap.FoldAll, keymap.Tokens)
-	shows(t, p, "▸  2 user    Weather in Paris?        3 steps    291", "▸  6 user    Oslo weather and 19+… 5 steps ✗1   1.2k")
+	shows(t, p, "▸  2 user    Weather in Paris?       3 steps     291", "▸  6 user    Oslo weather and 19… 5 steps ✗1    1.2k")
+}
+
+// An answer whose request found no cache has its sign beside the tokens, on a folded turn too.
+func TestUsage_brokenCache(t *testing.T) {
+	t.Parallel()
+	s, err := pi.Kind(nil).Open(t.Context(), filepath.Join("..", "testdata", "coding", "pi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	o := options(s)
+	o.Session = "ffae836b-9420-4060-ac13-7745215f90ff"
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.Tokens)
+	shows(t, p, " 49.0k! +76s", " 49.2k  +4s")
+	p.Press(keymap.Timeline, keymap.FoldAll)
+	shows(t, p, "1 step  49.0k!")
 }
 
 // Each snapshot tells the sums of its own turn or branch, whatever folds and wherever it is.
