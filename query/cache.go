@@ -14,9 +14,9 @@ type CacheBreak struct {
 	Visit model.Node
 	// Lost is how many tokens the cache had, and were read anew.
 	Lost float64
-	// Why says in a few words what is known of the cause.
+	// Why is the cause in a few words, as far as it is known.
 	Why string
-	// Cost is what these tokens cost more than out of the cache; Priced says that both prices are known.
+	// Cost is how much more these tokens cost than out of the cache; Priced says that both prices are known.
 	Cost   float64
 	Priced bool
 }
@@ -29,7 +29,7 @@ const (
 )
 
 // cacheBreaks finds the requests whose answers tell that less than half of the cached tokens of the request before came
-// from the cache. Stats are those of all visits, in any order.
+// from the cache. Stats has all visits, in any order.
 func cacheBreaks(t *model.Timeline, stats []Stat, prices Prices) (list []CacheBreak) {
 	byVisit := make([]*Stat, t.Len())
 	for i := range stats {
@@ -60,7 +60,7 @@ func cacheBreaks(t *model.Timeline, stats []Stat, prices Prices) (list []CacheBr
 // lastUsage returns the usage of the last answer of a visit.
 func lastUsage(s *Stat) conversation.Usage { return s.Answers[len(s.Answers)-1].Usage }
 
-// causeOf returns what is known of why a cache was of no use.
+// causeOf says why a cache was of no use, as far as that is known.
 func causeOf(t *model.Timeline, before model.Node, stat *Stat, was, is conversation.Usage) string {
 	idle := t.Header(stat.Visit).CreatedAt.Sub(t.Header(before).CreatedAt)
 	switch r := stat.Request; {

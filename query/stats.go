@@ -33,8 +33,8 @@ type Stat struct {
 // RequestStat compares the messages of a request with the request before on the same path. The zero value stands for no
 // request.
 type RequestStat struct {
-	// Messages is how many messages came before the answer. Earlier is how many the request before had, 0 for none, of
-	// which Dropped are not sent again.
+	// Messages is how many messages came before the answer. Earlier is how many the request before had, and Dropped
+	// how many of these are not sent again; both are 0 of the first request.
 	Messages, Earlier, Dropped int
 }
 
