@@ -81,7 +81,8 @@ func TestParse(t *testing.T) {
 		{"``a`b`` `c ` `` `d", "p(`a`b)( )(`c )( `` `d)"},
 		{"\\*a\\* C:\\dir \\`b`", "p(*a* C:\\dir `b`)"},
 		{"[a *b*](http://x \"t\") [c](<d e>) [f] [g](h(i)j) [k][l] [](m)", "p(a  → http://xt)(/b → http://xt)( )(c → d e)( [f] )(g → h(i)j)( [k][l] )( → m)"},
-		{"![alt *b*](p.png) [![badge](b.svg)](http://ci) [out [in](a)](b)", "p(!alt  → p.png)(/!b → p.png)( )(!badge → b.svg)( [out )(in → a)(](b))"},
+		{"![alt *b*](p.png) [![badge](b.svg)](http://ci) [out [in](a)](b)", "p(!alt  → p.png)(/!b → p.png)( )(!badge → b.svg)( → http://ci)( [out )(in → a)(](b))"},
+		{"[https://a.b/c](d) [<https://a.b>](d) [![](b.svg)](c) [see ![c](d)](f)", "p(https://a.b/c → d)( )(https://a.b → d)( )(! → b.svg)( → c)( )(see  → f)(!c → d)"},
 		{"<b>bold</b> &amp; <!-- c --> <https://a.b> https://c.d/e_f(g), (http://h.i/j). xhttp://no", "p(<b>bold</b> &amp; <!-- c --> )(https://a.b → https://a.b)( )(https://c.d/e_f(g) → https://c.d/e_f(g))(, ()(http://h.i/j → http://h.i/j)(). xhttp://no)"},
 		{"- a\n  - b\n    c\n\n    d\n- [x] e\n- [ ] f\n* g", "l{-{p(a); l{-{p(b↵c); p(d)}}}; -[x]{p(e)}; -[ ]{p(f)}}; l{*{p(g)}}"},
 		{"1. a\n2. b\n   ```go\n   x\n     y\n   ```\n5) c\n", "l{1.{p(a)}; 2.{p(b); c go \"x\\n  y\"}}; l{5){p(c)}}"},
@@ -114,12 +115,13 @@ func letters(text string) string {
 	return string(found)
 }
 
-// words writes all that blocks hold.
+// words writes all that blocks hold, and each link once.
 func words(out *strings.Builder, blocks []markup.Block) {
 	spans := func(spans []markup.Span) {
 		for i, s := range spans {
 			out.WriteString(s.Text)
-			if s.Link != nil && s.Link.To != s.Text && (i+1 == len(spans) || spans[i+1].Link != s.Link) {
+			again := func(next markup.Span) bool { return next.Link == s.Link }
+			if s.Link != nil && s.Link.To != s.Text && !slices.ContainsFunc(spans[i+1:], again) {
 				out.WriteString(s.Link.To + s.Link.Title)
 			}
 		}

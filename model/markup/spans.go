@@ -353,6 +353,7 @@ type reach struct {
 	link  *Link
 	image bool
 	end   int
+	shown bool // a span has the link
 }
 
 // spanBuilder puts text of one style together.
@@ -385,14 +386,12 @@ func (p *spanParser) spans() []Span {
 	var links []reach
 	for at := range p.pieces {
 		q := &p.pieces[at]
-		for len(links) > 0 && links[len(links)-1].end <= at {
-			links = links[:len(links)-1]
-		}
+		links = b.closeLinks(links, at)
 		for i := range open {
 			open[i] -= q.closes[i]
 		}
 		if q.end > 0 {
-			links = append(links, reach{q.link, q.image, q.end})
+			links = append(links, reach{link: q.link, image: q.image, end: q.end})
 		}
 		style, link := q.plain, q.link
 		for i, s := range []Style{Strong, Emphasis, Strike} {
@@ -401,9 +400,7 @@ func (p *spanParser) spans() []Span {
 			}
 		}
 		for _, l := range links {
-			if link == nil || l.image {
-				link = l.link
-			}
+			link = l.link // the innermost brackets, and not the address that they hold
 			if l.image {
 				style |= Image
 			}
@@ -416,13 +413,31 @@ func (p *spanParser) spans() []Span {
 		case q.end == at+1: // nothing is between the brackets
 			b.flush()
 			b.spans = append(b.spans, next)
+			links[len(links)-1].shown = true
 		case text != "":
 			b.write(text, next)
+			if len(links) > 0 {
+				links[len(links)-1].shown = true
+			}
 		}
 		for i := range open {
 			open[i] += q.opens[i]
 		}
 	}
+	b.closeLinks(links, len(p.pieces))
 	b.flush()
 	return b.spans
+}
+
+// closeLinks drops the links that end before a piece. A link around pictures alone becomes a span without text.
+func (b *spanBuilder) closeLinks(links []reach, at int) []reach {
+	for len(links) > 0 && links[len(links)-1].end <= at {
+		last := links[len(links)-1]
+		if !last.shown {
+			b.flush()
+			b.spans = append(b.spans, Span{Link: last.link})
+		}
+		links = links[:len(links)-1]
+	}
+	return links
 }
