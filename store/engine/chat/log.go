@@ -81,11 +81,8 @@ func (s *Session) engineLog(in engine.In, at engine.Place) *engine.Log {
 	return log
 }
 
-// Events of entries that the seed's integers do not cover.
-const (
-	eventUser  = "user input"
-	eventModel = "after model"
-)
+// eventModel is the event of an answer that does not end its turn.
+const eventModel = "after model"
 
 // newHeader returns the header of an entry.
 func (e *Entry) newHeader(session string) model.Header {
@@ -101,8 +98,10 @@ func (e *Entry) newHeader(session string) model.Header {
 		h.Event, h.EventName = model.SnapshotEventNamed, e.Event
 	case e.Said.Role == Tool, len(e.Said.Results) > 0:
 		h.Event = model.SnapshotEventToolIterationEnd
+	case e.Said.Aside:
+		h.Event, h.EventName = model.SnapshotEventNamed, EventContext
 	case e.Said.Role == User:
-		h.Event, h.EventName = model.SnapshotEventNamed, eventUser
+		h.Event, h.EventName = model.SnapshotEventNamed, EventUser
 	case e.Said.Role == Assistant && len(e.Said.Calls) > 0:
 		h.Event, h.EventName, h.Position = model.SnapshotEventNamed, eventModel, model.PositionAfterModel
 	case e.Said.Role == Assistant && e.GoesOn:

@@ -204,6 +204,8 @@ type Said struct {
 	// whether a person typed the Words of a user's message.
 	Words string
 	By    conversation.Typed
+	// Aside says that the program wrote all of a user's message.
+	Aside bool
 	// Calls are the tools that it calls, and Results what tools gave.
 	Calls   []Call
 	Results []Result
@@ -244,6 +246,8 @@ func (m *Message) Summarise() Said {
 			}
 		}
 	}
+	attached := slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.Kind != conversation.Text })
+	s.Aside = m.Role == User && s.By == conversation.Wrapped && s.Words != "" && !attached
 	if s.Words == "" && len(s.Calls)+len(s.Results) == 0 {
 		s.Words = m.blockLabel()
 	}

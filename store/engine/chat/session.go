@@ -437,8 +437,14 @@ func (s *Session) finishEntries() {
 	s.markEvicted()
 }
 
-// EventCommand is the event of a command that a person typed and the program answers: "/model".
-const EventCommand = "command"
+const (
+	// EventCommand is the event of a command that a person typed and the program answers: "/model".
+	EventCommand = "command"
+	// EventUser is the event of a person's words. A format names it where the words are a command that the model answers.
+	EventUser = "user input"
+	// EventContext is the event of a message that the program wrote: "[Request interrupted by user]".
+	EventContext = "context"
+)
 
 // StoredTitle returns a title that an agent stored, as the person typed it. It returns "" if the program
 // wrote all of it, or if it matches one of the path.Match patterns of placeholders in none.
@@ -459,7 +465,7 @@ func (o *Opening) addEntry(e *Entry) {
 	if e.Reason != nil && e.Reason.Kind == model.ReasonSidechain {
 		return
 	}
-	if e.Event == "" || e.Event == EventCommand {
+	if e.Event == "" || e.Event == EventUser || e.Event == EventCommand {
 		o.Say(e.Said)
 	}
 }

@@ -241,7 +241,7 @@ func readOpening(at chat.Spot, head [][]byte) (said chat.Opening, named titles, 
 		r.keepRecord(chat.ParseHead(head[i]))
 		named.addTitle(r)
 		dir = cmp.Or(dir, r.meta.Dir)
-		if r.speaks && (!r.side || isAgent(at.File)) && (r.event == "" || r.event == eventCommand) {
+		if r.speaks && (!r.side || isAgent(at.File)) && (r.event == "" || r.event == eventAsked || r.event == eventCommand) {
 			said.Say(r.said)
 		}
 	}

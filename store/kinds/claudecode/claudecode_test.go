@@ -840,6 +840,27 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// A slash command that the model answers is a prompt. An interruption is none, nor is what the program itself answers.
+func TestTurns(t *testing.T) {
+	image := rec{kind: "user", id: "i", parent: "h", says: []any{map[string]any{"type": "image"}}}
+	dir, _ := written(t, list(
+		user("a", "", "fix it"),
+		part("b", "a", "m1", "on it", ""),
+		user("c", "b", "[Request interrupted by user for tool use]"),
+		user("d", "c", "<command-message>review is running</command-message>\n<command-name>/review</command-name>\n<command-args>12</command-args>"),
+		part("e", "d", "m2", "reviewed", ""),
+		user("f", "e", "<command-name>/model</command-name>\n<command-args>opus</command-args>"),
+		user("g", "f", "<local-command-stdout>Set model</local-command-stdout>"),
+		user("h", "g", "<bash-input>ls</bash-input>"),
+		image,
+	)...)
+	var got []string
+	for _, h := range storetest.Headers(t, open(t, dir), session) {
+		got = append(got, h.ID+" "+h.EventText())
+	}
+	same(t, "the events", got, []string{"a user input", "b turn end", "c context", "d user input", "e turn end", "f command", "g command", "h command", "i user input"})
+}
+
 // The folder of the settings, that of the projects, one project and one file open alike.
 func TestOpen_whatAPersonNames(t *testing.T) {
 	dir, file := written(t, user("a", "", "A"))

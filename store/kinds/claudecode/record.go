@@ -83,8 +83,9 @@ const (
 // Events of messages.
 const (
 	eventCompaction = "compaction"
-	eventContext    = "context"
+	eventContext    = chat.EventContext
 	eventCommand    = chat.EventCommand
+	eventAsked      = chat.EventUser // by a command
 	eventQueued     = "queued"
 	eventNotified   = "notified"
 )
@@ -234,6 +235,9 @@ func (r *record) keepUser(v chat.Value) {
 			if strings.HasPrefix(begins, tag) {
 				r.event = eventCommand
 			}
+		}
+		if r.event == eventCommand && r.said.By == conversation.Prompt {
+			r.event = eventAsked
 		}
 	}
 	done := v.Get("toolUseResult")

@@ -138,7 +138,7 @@ func TestEvents(t *testing.T) {
 	dir, _ := written(t, list(
 		user("a", "", "A"),
 		with(user("b", "a", "B"), map[string]any{"isMeta": true}),
-		user("c", "b", "<command-name>/x</command-name>"),
+		user("c", "b", "<command-name>/model</command-name>"),
 		with(user("d", "c", "D"), map[string]any{"promptSource": "system"}),
 		with(user("e", "d", "E"), map[string]any{"isCompactSummary": true}),
 		rec{kind: "attachment", id: "f", parent: "e", more: map[string]any{"attachment": map[string]any{"type": "queued_command", "prompt": "F"}}},

@@ -282,7 +282,7 @@ func (b *fold) addFailure(p *part, r *chat.Record[record], now *state) {
 // Events of entries besides those of package chat.
 const (
 	eventCompaction = "compaction"
-	eventContext    = "context"
+	eventContext    = chat.EventContext
 	eventError      = "error"
 )
 

@@ -174,7 +174,7 @@ var (
 )
 
 // What a message is that its role does not tell: its type, of the others.
-const eventContext, eventCommand = "context", chat.EventCommand
+const eventContext, eventCommand = chat.EventContext, chat.EventCommand
 
 // judgeWords classifies a message by its first words: whether a resumed session contains it, and whether the
 // session is kept for it.

@@ -246,7 +246,7 @@ func (b *build) readParts(m *found, e *chat.Entry) {
 		}
 	}
 	if first := (&chat.Message{Role: e.Said.Role, Blocks: typed}).Summarise(); first.Words != "" {
-		e.Said.Words, e.Said.By = first.Words, first.By
+		e.Said.Words, e.Said.By, e.Said.Aside = first.Words, first.By, first.Aside
 	}
 	if len(open) > 0 {
 		hideUnfinished(e, open)
