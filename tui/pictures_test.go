@@ -66,10 +66,10 @@ type people struct{ *chat.Store }
 
 func (people) Address() string { return "~/.claude" }
 
-// openHome opens real sessions of Claude Code.
-func openHome(t *testing.T) store.Store {
+// openClaude opens real sessions of Claude Code, below testdata/coding.
+func openClaude(t *testing.T, name string) store.Store {
 	t.Helper()
-	s, err := claudecode.Kind(nil).Open(t.Context(), "../testdata/coding/claude-code")
+	s, err := claudecode.Kind(nil).Open(t.Context(), "../testdata/coding/"+name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestPictures(t *testing.T) {
 		s.press(keymap.Session, keymap.History).stay(0, "~ 180.5 → 420.5", "◌ #11.1").golden("asked")
 	})
 	t.Run("brought-back", func(t *testing.T) {
-		s := newSceneOf(t, func() store.Store { return openHome(t) }, "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", w, h)
+		s := newSceneOf(t, func() store.Store { return openClaude(t, "claude-code") }, "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", w, h)
 		s.press(keymap.Session, keymap.PrevBranch, keymap.ShowMessages)
 		s.stay(0, "cut off by a rewind to #1", "reply to: third question", "f fork").golden("brought-back")
 	})
@@ -162,8 +162,9 @@ func TestPictures(t *testing.T) {
 		s.press(keymap.Session, keymap.NextError, keymap.Parent, keymap.Restore)
 		s.stay(0, string(model.OpRestore)+" trip-planner to #2").golden("restore")
 	})
-	t.Run("resume", func(t *testing.T) {
-		s := newScene(t, sample.Packing, w, h)
-		s.press(keymap.Session, keymap.ShowResume).stay(0, "NOT RUN").golden("resume")
+	t.Run("context", func(t *testing.T) {
+		s := newSceneOf(t, func() store.Store { return openClaude(t, "claude-code-requests") }, "11111111-2222-4333-8444-555555555555", w, 36)
+		s.press(keymap.Session, keymap.ShowContext).press(keymap.Timeline, keymap.Open).press(keymap.Tab, keymap.Zoom)
+		s.stay(0, "proven", "kept 0 of 21, dropped 21, new 5", "what the model no longer saw").golden("context")
 	})
 }
