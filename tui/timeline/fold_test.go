@@ -207,4 +207,15 @@ func TestPane_callsAndResultsAreOneRow(t *testing.T) {
 	hold("a label on the other call", "acdef", 2)
 	p.Do(keymap.FoldAll)
 	hold("all folded", "acdef", 2)
+
+	prompt := h("a", "", "hello")
+	prompt.EventName = "user input"
+	p = pane(t, []model.Header{prompt, h("b", "a", "$ ls"), h("c", "b", "$ ls  3 lines"), h("d", "c", "done")}, 60, 10)
+	p.Do(keymap.FoldAll)
+	hold("the turn folded, with the head that its header shows", "d", 0)
+	p.Select(2)
+	hold("a result in a folded turn", "acd", 2)
+	p.Do(keymap.FoldAll)
+	p.Select(1)
+	hold("a call in a folded turn", "abcd", 1)
 }

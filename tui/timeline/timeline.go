@@ -284,10 +284,10 @@ func (p *Pane) Select(n model.Node) {
 	}
 	p.cursor = n
 	if p.isHidden(n) {
-		p.folds.ShowSteps(n)
-	}
-	if p.isHidden(n) {
 		p.folds.RevealRow(p.t.RowOf(n))
+	}
+	if p.isHidden(n) { // by the snapshot that it is a step of
+		p.folds.ShowSteps(n)
 	}
 	p.rows.SetLen(p.folds.Rows())
 	p.revealCursor()
