@@ -91,11 +91,11 @@ func (p *page) writePart(part *transcript.Part) {
 		p.beginFold("given", cmp.Or(part.Label, part.Kind), "")
 		p.writeValue(part.ShownJSON())
 		p.putHTML("</details>")
-	case part.Kind == conversation.Context.String(): // an empty text
-		p.writeElement("p", "quiet", cmp.Or(part.Label, part.Kind))
-	default:
+	case part.Kind == conversation.Image.String(), part.Kind == conversation.Media.String():
 		p.writePictures(part)
 		p.writeElement("p", "quiet", "▣ "+cmp.Or(part.Label, part.Kind))
+	default: // an empty text
+		p.writeElement("p", "quiet", cmp.Or(part.Label, part.Kind))
 	}
 }
 

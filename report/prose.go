@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"hindcast/model/markup"
 )
@@ -53,6 +54,9 @@ func (p *page) writeBlock(b *markup.Block) {
 		p.writeBlocks(b.Blocks)
 		p.putHTML("</blockquote>")
 	case markup.Code:
+		if strings.ContainsAny(b.Label, " \t") { // more than the language, which colours tell
+			p.writeElement("p", "to", b.Label)
+		}
 		p.writePre(b.Language, b.Text)
 	case markup.Table:
 		p.writeTable(b)
@@ -144,7 +148,7 @@ func (p *page) writeSpans(spans []markup.Span) {
 		}
 		if link := span.Link; link != nil && (i+1 == len(spans) || spans[i+1].Link != link) && link.To != span.Text {
 			p.putHTML(" ")
-			p.writeElement("span", "to", "("+link.To+")")
+			p.writeElement("span", "to", "("+strings.TrimSpace(link.To+" "+link.Title)+")")
 		}
 	}
 }

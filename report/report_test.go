@@ -348,6 +348,29 @@ func TestWrite_foldsContext(t *testing.T) {
 	}
 }
 
+// A text without words is called so, and has no sign of a picture. A picture alone is the person's.
+func TestWrite_messagesWithoutWords(t *testing.T) {
+	text := textOf(t, pageOf(t, `{"messages":[{"role":"user","content":""},{"role":"assistant","content":[{"type":"thinking","thinking":""},{"type":"text","text":" \n"}]},
+		{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aaaa"}}]}]}`))
+	_, said, _ := strings.Cut(text, `id="talk"`)
+	if got := strings.Count(said, `<p class="quiet">[blank text]</p>`); got != 2 {
+		t.Errorf("%d blank texts in %s", got, said)
+	}
+	if n, persons := strings.Count(said, "▣"), strings.Count(said, `<article class="person">`); n != 1 || persons != 2 {
+		t.Errorf("%d signs of pictures and %d messages of the person in %s", n, persons, said)
+	}
+}
+
+// A link has its title, and code what is written after its fence.
+func TestWrite_showsAllOfMarkdown(t *testing.T) {
+	text := textOf(t, pageOf(t, `{"messages":[{"role":"assistant","content":"[a](b \"the title\")\n\n`+"```"+`go file=main.go\nx := 1\n`+"```"+`\n"}]}`))
+	for _, want := range []string{"(b the title)", "go file=main.go"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
 // A message that stands alone in a state, and then in the list of the next one, is shown once; said again, it is shown
 // again.
 func TestWrite_showsInputOnce(t *testing.T) {

@@ -92,7 +92,7 @@ func (c *Conversation) blockTrouble(m, i int, ends []int) (t Trouble, is bool) {
 		t.Code = DuplicateResult
 	case b.Kind == ToolResult && b.Pair < 0:
 		t.Code = OrphanResult
-	case b.Kind == Text && c.isBlank(b) && !c.saysNothing(m) && b.Node != c.messages[m].Node && c.tape.Kind(b.Node) == jsontape.Object:
+	case b.Kind == Text && c.IsBlank(b) && !c.saysNothing(m) && b.Node != c.messages[m].Node && c.tape.Kind(b.Node) == jsontape.Object:
 		t.Code = EmptyContent
 	}
 	return t, t.Code != ""
@@ -151,7 +151,7 @@ func (c *Conversation) saysNothing(m int) bool {
 		return false
 	}
 	for i := v.first; i < v.end; i++ {
-		if b := &c.blocks[i]; b.Kind != CachePoint && !(b.Kind == Text && c.isBlank(b)) {
+		if b := &c.blocks[i]; b.Kind != CachePoint && !(b.Kind == Text && c.IsBlank(b)) {
 			return false
 		}
 	}
@@ -161,8 +161,8 @@ func (c *Conversation) saysNothing(m int) bool {
 // mostBlanks bounds how long a text may be that is looked at for being blank.
 const mostBlanks = 64
 
-// isBlank reports whether a block of text has nothing but spaces.
-func (c *Conversation) isBlank(b *Block) bool {
+// IsBlank reports whether a block of text, which has a body, has nothing but spaces.
+func (c *Conversation) IsBlank(b *Block) bool {
 	return len(c.tape.Raw(b.Body)) <= mostBlanks && len(bytes.TrimSpace(c.tape.AppendText(nil, b.Body, mostBlanks))) == 0
 }
 

@@ -278,13 +278,22 @@ func (o *Openings) HasPrompt() bool { return o.asked != "" }
 // first answer, else the text that the program wrote for the user, or "".
 func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wrapped) }
 
-// IsPrompt reports whether a person typed message m to the model.
+// IsPrompt reports whether a person typed message m to the model, or sent it without words, such as a picture alone.
 func (c *Conversation) IsPrompt(m int) bool {
 	if m >= c.Len() || c.messages[m].Role != User {
 		return false
 	}
-	_, by, _ := c.typedText(m)
-	return by == Prompt
+	if _, by, _ := c.typedText(m); by != Wrapped {
+		return by == Prompt
+	}
+	blocks := c.Blocks(m)
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Kind == ToolResult || b.isAside() || b.Kind == Text && !c.IsBlank(b) {
+			return false
+		}
+	}
+	return true
 }
 
 // messageTitle returns the title of message m alone. calls are calls of messages that c does not have, by their ids.
@@ -370,7 +379,7 @@ func (c *Conversation) messageWords(m, limit int) string {
 			line = append(line, ' ')
 		}
 		line = c.appendBrief(line, b, limit-len(line), "")
-		blank = blank || b.Kind == Text && c.isBlank(b)
+		blank = blank || b.Kind == Text && c.IsBlank(b)
 	}
 	said := OneLine(string(line))
 	if c.messages[m].Role == User {
@@ -379,8 +388,11 @@ func (c *Conversation) messageWords(m, limit int) string {
 	if said != "" || !blank {
 		return said
 	}
-	return "[blank text]"
+	return BlankText
 }
+
+// BlankText stands for a text without words.
+const BlankText = "[blank text]"
 
 // typedText returns the part of the user's message m that a person typed, on one line. around reports
 // whether the program wrote something around it.

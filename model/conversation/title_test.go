@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"hindcast/model/jsontape"
 )
 
 func TestTitle(t *testing.T) {
@@ -213,5 +215,30 @@ func TestCut_onceIsEnough(t *testing.T) {
 	title, _ := Title([]byte(`{"messages":[{"role":"user","content":[{"text":"`+long+`"},{"text":"b"}]}]}`), LastMessage)
 	if strings.Count(title, "…") != 1 {
 		t.Errorf("%q", title)
+	}
+}
+
+func TestIsPrompt(t *testing.T) {
+	for _, c := range []struct {
+		content string
+		want    bool
+	}{
+		{`"fix it"`, true},
+		{`[{"type":"text","text":"fix it"},{"type":"image","source":{}}]`, true},
+		{`[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aaaa"}}]`, true},
+		{`""`, true},
+		{`[{"type":"text","text":" \n"}]`, true},
+		{`"[Request interrupted by user]"`, false},
+		{`"<system-reminder>now</system-reminder>"`, false},
+		{`"/model opus"`, false},
+		{`[{"type":"tool_result","tool_use_id":"a","content":"ok"}]`, false},
+	} {
+		tape, err := jsontape.Parse([]byte(`{"messages":[{"role":"user","content":` + c.content + `}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Decode(tape).IsPrompt(0); got != c.want {
+			t.Errorf("%s: a prompt is %t", c.content, got)
+		}
 	}
 }

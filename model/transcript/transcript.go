@@ -112,6 +112,10 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 			out.Label = c.Label(b)
 			break
 		}
+		if b.Kind != conversation.Reasoning && c.IsBlank(b) {
+			out.Label = conversation.BlankText
+			break
+		}
 		out.Text = t.Text(b.Body)
 	case conversation.Citations:
 		var texts []string

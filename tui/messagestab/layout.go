@@ -397,6 +397,8 @@ func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 		case b.Body < 0:
 		case in > indent: // of a tool
 			p.addString(u, b.Body, "", in)
+		case p.c.conv.IsBlank(b):
+			u.addWords(in, sheet.Muted, conversation.BlankText)
 		default:
 			p.addBody(u, b, in, sheet.Text)
 		}

@@ -95,6 +95,14 @@ func TestPane_nothingToShow(t *testing.T) {
 	}
 }
 
+// A text without words says so.
+func TestPane_saysThatATextIsBlank(t *testing.T) {
+	p := show(prepare(t, []byte(`{"messages":[{"role":"user","content":""}]}`)), 40, 3)
+	if got := screentest.DrawWithStatus(p, 3); !strings.Contains(got, "[blank text]") {
+		t.Errorf("screen %q", got)
+	}
+}
+
 // A state that is stored as bytes may well have messages: the tab says why it has none.
 func TestPane_saysWhyThereIsNothing(t *testing.T) {
 	tape, err := jsontape.Parse([]byte(`{"$type":"msgpack+aes"}`))

@@ -296,6 +296,9 @@ func (m *Message) blockLabel() string {
 			return words
 		}
 	}
+	if first.Kind == conversation.Text {
+		return conversation.BlankText
+	}
 	is := first.Kind.String()
 	if first.Kind == conversation.Unknown {
 		if file := conversation.FileLabel(first.Body); file != "" {

@@ -32,6 +32,7 @@ func TestSaid_Title(t *testing.T) {
 	}{
 		{"nothing", nil, "", false},
 		{"words", []Block{textBlock("hello")}, "hello", false},
+		{"a blank text", []Block{textBlock("")}, "[blank text]", false},
 		{"words on two lines", []Block{textBlock("hello,\n\tyou\x1b[31m")}, "hello, you\x1b[31m", false},
 		{"the first of two texts", []Block{textBlock(""), textBlock("one"), textBlock("two")}, "one", false},
 		{"long words", []Block{textBlock(long)}, strings.Repeat("long ", 24) + "…", false},
