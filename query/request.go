@@ -92,6 +92,7 @@ func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
 		}
 		r = r.WithMessages(a.conversation, a.sent)
 	}
+	r.NameChanges(s.Kind())
 	o, err := request.NewOutline(r)
 	if err != nil {
 		return nil, err
@@ -138,7 +139,9 @@ func (at Around) findAnswer(ctx context.Context, s store.Store) (r request.Reque
 				break
 			}
 		}
-		return r, a, nil
+		if !r.ByState {
+			return r, a, nil
+		}
 	}
 	if a.conversation, err = conversationAt(ctx, s, at.Neighbour); err != nil {
 		return r, a, err

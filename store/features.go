@@ -88,7 +88,7 @@ type Features struct {
 	Resume func(ctx context.Context, ref model.Ref) ([]model.Resume, error)
 	// ModelRequest returns the request to the model that the answer of a snapshot came from. For a snapshot that is no
 	// answer it is the request of the next answer behind it. Its Body is nil where the store has nothing more of it than
-	// the states have. It returns the errors of State.
+	// the states have. Where it is ByState, the states also tell which answer that is. It returns the errors of State.
 	ModelRequest func(ctx context.Context, ref model.Ref) (request.Request, error)
 	Across       func(ctx context.Context, ref model.Ref) (model.Ref, error)
 	Record       func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)

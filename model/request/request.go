@@ -30,6 +30,8 @@ type Request struct {
 	// At is when it was sent; the zero time if that is not recorded. Purpose is the agent's word for why, or "".
 	At      time.Time
 	Purpose string
+	// ByState says that the messages of the states tell the answer, and that Answer and Usage are not set.
+	ByState bool
 	// Answer is the id of the snapshot of the answer, "" where none came, and Usage what the answer cost.
 	Answer string
 	Usage  conversation.Usage
@@ -54,11 +56,19 @@ func (r *Request) Put(key string, value []byte) {
 	r.Body = append(append(body, value...), '}')
 }
 
+// promptKeys are the members of a state that have the system prompt: those of Strands's snapshots.
+var promptKeys = []string{"system_prompt", "systemPrompt"}
+
 // WithMessages returns the request with the first n messages of a state, where the store has not kept its messages. The
 // other members of the body stay, and Unknown names those that it lacks. A first message of the system is the system
 // prompt, and one that says what the system prompt of the body says is left out.
 func (r Request) WithMessages(c *conversation.Conversation, n int) Request {
 	t, list := c.Tape(), []byte(nil)
+	for _, key := range promptKeys {
+		if jsontape.FindMember(r.Body, `"system"`) == nil {
+			r.Put("system", rawOf(t, t.Find(0, key)))
+		}
+	}
 	prompt := jsontape.FindMember(r.Body, `"system"`)
 	hasPrompt := prompt != nil
 	for m := range n {
@@ -114,12 +124,13 @@ func (r Request) listMissing(hasPrompt bool) (missing []string) {
 	if tools != "" {
 		missing = append(missing, tools)
 	}
+	missing = append(missing, settings)
 	for _, other := range r.Unknown {
 		if other != PromptUnknown {
 			missing = append(missing, other)
 		}
 	}
-	return append(missing, settings)
+	return missing
 }
 
 // appendSent appends a message as it is sent. Of a message that has the agent's own record beside it, that is the role

@@ -15,6 +15,7 @@ import (
 	"iter"
 
 	"hindcast/model"
+	"hindcast/model/request"
 	"hindcast/store"
 	"hindcast/store/engine/planning"
 )
@@ -88,6 +89,8 @@ type Format struct {
 	// Resume returns the calls that go on from a row, for a kind whose calls depend on many rows: About, which
 	// is asked for each row, leaves them out then. It may be nil.
 	Resume func(context.Context, In, *Row) ([]model.Resume, error)
+	// Request returns the ModelRequest of [store.Features]. It may be nil.
+	Request func(context.Context, In, *Row) (request.Request, error)
 	// Steps returns the rows of a log with the steps that lie between them, which have visits and are in no
 	// log. It may be nil.
 	Steps func(context.Context, In, *Log) []model.Header

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"hindcast/model"
+	"hindcast/model/request"
 	"hindcast/store"
 	"hindcast/store/engine/inspect"
 	"hindcast/store/media/files"
@@ -44,6 +45,9 @@ func New(f Format, m Medium, address string) *Store {
 	}
 	if f.Weave != nil {
 		s.features.Weave = func(ctx context.Context, refs []model.Ref, to store.Loom) error { return f.Weave(ctx, s, refs, to) }
+	}
+	if f.Request != nil {
+		s.features.ModelRequest = s.readRequest
 	}
 	return s
 }
@@ -284,6 +288,15 @@ func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err err
 		return err
 	})
 	return state, s.Wrap(err, "read state %q of session %q", ref.ID, ref.Session)
+}
+
+// readRequest returns the ModelRequest of [store.Features].
+func (s *Store) readRequest(ctx context.Context, ref model.Ref) (r request.Request, err error) {
+	err = s.withRow(ctx, ref, func(in In, row *Row) (err error) {
+		r, err = s.format.Request(ctx, in, row)
+		return err
+	})
+	return r, s.Wrap(err, "read the request of %q of session %q", ref.ID, ref.Session)
 }
 
 func (s *Store) describeRow(ctx context.Context, ref model.Ref) (about About, err error) {

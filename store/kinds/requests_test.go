@@ -2,8 +2,10 @@ package kinds_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // openData opens a store below testdata, or at an absolute path.
@@ -74,7 +77,7 @@ func TestRequests_haveWhatIsRecorded(t *testing.T) {
 		// Older versions keep no instructions, and 0.20 no settings.
 		{"coding/codex", "01a20304-5337-7113-81f0-ba209759045b", "#7", "model summary approval_policy sandbox_policy messages", "", "system prompt, tools, other settings", "fake-model", 0},
 		{"coding/codex", "ad26b39f-bddc-4666-a790-7b8a7c4a1ad7", "#1", "messages", "", "system prompt, tools, settings", "", 0},
-		{"coding/openhands", "d3ba9894ad2a43abb6546f04276ce18f", "#4", "tools model messages", "", "what the tools take, other settings", "openai/fake-model", 0},
+		{"coding/openhands", "d3ba9894ad2a43abb6546f04276ce18f", "#4", "tools model messages", "", "other settings, what the tools take", "openai/fake-model", 0},
 		{"coding/copilot-cli", "1176a339-4847-4a9a-8002-872c283cafb0", "#1", "system model messages", "[removed 21514 chars]", "tools, other settings", "fake-model", 128000},
 		{"coding/copilot-cli", "1176a339-4847-4a9a-8002-872c283cafb0", "#5", "system model messages", "[removed 21514 chars]", "tools, other settings", "fake-model", 128000},
 		{"coding/claude-code/projects", "b58a5d13-7517-4bb3-9c99-e62cde19c103", "#5", "model messages", "", "system prompt, tools, other settings", "claude-sonnet-4-5", 0},
@@ -163,5 +166,148 @@ func TestRequests_promptOfClaudeCode(t *testing.T) {
 	}
 	if snapshots != 4 {
 		t.Errorf("%d snapshots of the prompt", snapshots)
+	}
+}
+
+// Of a message log the messages are those of now: a request says which of the others it may have had. No request behind
+// the window has one that was taken out, and the one that is asked for next has nothing that is not sure.
+func TestRequests_ofStrandsWindows(t *testing.T) {
+	s := openData(t, "strands/python-file")
+	for _, c := range []struct {
+		session, snapshot string
+		messages          int
+		first, unknown    string
+	}{
+		{"sliding", "#9", 9, "prompt question 0", "which of the 10 messages that the conversation manager took out were sent"},
+		{"sliding", "#12", 3, "prompt question 5", "which of the 10 messages that the conversation manager took out were sent"},
+		{"sliding", "#15", 5, "prompt question 5", "which of the 10 messages that the conversation manager took out were sent"},
+		{"summarizing", "#15", 10, "prompt SUMMARY: the user asked q0..q2 and got answers.", "which of the 6 messages that the conversation manager took out, or its summary, were sent"},
+		{"basic", "#13", 13, "prompt Hi", ""},
+	} {
+		sent := requestAt(t, s, c.session, c.snapshot)
+		want := strings.TrimPrefix(c.unknown+", what hooks changed", ", ")
+		if got := strings.TrimPrefix(strings.Join(sent.Unknown, ", "), "system prompt, tools, settings, "); sent.Messages() != c.messages || outlineOf(sent)[0] != c.first || got != want {
+			t.Errorf("%s %s: %d messages from %q, not known %q; want %d, %q, %q", c.session, c.snapshot, sent.Messages(), outlineOf(sent)[0], got, c.messages, c.first, want)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "session_sliding")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(testdata, "strands", "python-file", "session_sliding"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "agents", "agent_default", "messages", "message_15.json")); err != nil {
+		t.Fatal(err)
+	}
+	next := requestAt(t, openData(t, filepath.Dir(dir)), "sliding", "#14")
+	if want := []string{"prompt question 5", "answer answer 5", "prompt question 6", "answer answer 6", "prompt question 7"}; !slices.Equal(outlineOf(next), want) || strings.Contains(strings.Join(next.Unknown, " "), "took out") {
+		t.Errorf("the next request has %q, and not known is %q", outlineOf(next), next.Unknown)
+	}
+}
+
+// Snapshots of Strands have the system prompt.
+func TestRequests_promptOfStrandsSnapshots(t *testing.T) {
+	for path, want := range map[string]string{"strands/python-snapshot every-turn #3": `[{"text": "You are X."}]`, "strands/typescript/unified branching #0": `"You are careful."`} {
+		words := strings.Fields(path)
+		sent := requestAt(t, openData(t, words[0]), words[1], words[2])
+		if got := string(jsontape.FindMember(sent.Body, `"system"`)); got != want || sent.SystemBytes == 0 || slices.Contains(sent.Unknown, "system prompt") {
+			t.Errorf("%s: %s, not known %q", path, got, sent.Unknown)
+		}
+	}
+}
+
+// requestStores are the stores that the table of requests is made of.
+var requestStores = []string{
+	"coding/claude-code-requests", "coding/claude-code/projects", "coding/codex", "coding/gemini-cli", "coding/copilot-cli", "coding/opencode", "coding/openhands",
+	"coding/pi", "coding/crush", "coding/aider/.aider.chat.history.md", "strands/python-file", "strands/python-snapshot", "strands/typescript/unified", "genkit/devproject-go-1.13.1",
+	"genkit/stepsproject-go-1.13.1", "langgraph/agent.db", "langgraph/delta.db", "langgraph/js.db", "adk/sqlite_service.db", "inputs/adk-compaction.db",
+	"openaiagents/advanced.db", "openaiagents/sqlite_session.db", "agent-framework/agents", "agent-framework/history", "crewai/checkpoints.db", "crewai/json",
+	"mastra/store.db", "llamaindex/server.db",
+}
+
+// requestRow counts what the requests of a kind have, and what they say that is not known.
+type requestRow struct {
+	requests, proven int
+	has, unknown     map[string]int
+	order            []string // of both, as met
+}
+
+func (r *requestRow) count(in map[string]int, what string) {
+	if in[what]++; !slices.Contains(r.order, what) {
+		r.order = append(r.order, what)
+	}
+}
+
+// list returns what was counted, with a star behind what not all requests have.
+func (r *requestRow) list(counted map[string]int) string {
+	var words []string
+	for _, what := range r.order {
+		switch n := counted[what]; {
+		case n == r.requests:
+			words = append(words, what)
+		case n > 0:
+			words = append(words, what+" *")
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// The table of what a request has is what the requests at all snapshots of the recorded stores have.
+func TestRequests_areAsTheTableSays(t *testing.T) {
+	skip.Sequential(t)
+	rows, kinds := map[string]*requestRow{}, []string(nil)
+	number := regexp.MustCompile(`\d+`)
+	for _, path := range requestStores {
+		s := openData(t, path)
+		row := rows[s.Kind()]
+		if row == nil {
+			row = &requestRow{has: map[string]int{}, unknown: map[string]int{}}
+			rows[s.Kind()], kinds = row, append(kinds, s.Kind())
+		}
+		for _, info := range storetest.Sessions(t, s) {
+			line := model.NewTimeline(storetest.Headers(t, s, info.ID))
+			for n := range model.Node(line.Len()) {
+				sent, err := query.RequestAt(t.Context(), s, query.AroundOf(line, n))
+				if errors.Is(err, query.ErrNoRequest) {
+					continue
+				}
+				if err != nil {
+					t.Fatalf("%s %s %s: %v", path, info.ID, line.Name(n), err)
+				}
+				if row.requests++; sent.Proven {
+					row.proven++
+				}
+				if !slices.Contains(sent.Unknown, "system prompt") {
+					row.count(row.has, "system prompt")
+				}
+				for m := range jsontape.Members(sent.Body) {
+					if key := jsontape.Unquote(m.Key); key != "system" {
+						row.count(row.has, key)
+					}
+				}
+				if sent.Window > 0 {
+					row.count(row.has, "window")
+				}
+				for _, what := range sent.Unknown {
+					row.count(row.unknown, strings.TrimPrefix(number.ReplaceAllString(what, "N"), "other "))
+				}
+			}
+		}
+	}
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "| kind | request | in it | not known |\n|---|---|---|---|\n"
+	for _, kind := range kinds {
+		row := rows[kind]
+		proof := map[bool]string{true: "proven", false: "rebuilt"}[row.proven == row.requests]
+		if row.proven > 0 && row.proven < row.requests {
+			proof = "proven *"
+		}
+		if row.requests > 0 {
+			table += "| " + strings.Join([]string{kind, proof, row.list(row.has), row.list(row.unknown)}, " | ") + " |\n"
+		}
+	}
+	if !bytes.Contains(page, []byte(table)) {
+		t.Errorf("README.md has another table than\n%s", table)
 	}
 }

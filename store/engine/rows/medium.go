@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/request"
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/inspect"
@@ -40,11 +41,17 @@ type moment struct {
 
 // newStore returns the store of the kind on the tables.
 func (m *medium) newStore() *engine.Store {
-	return engine.New(engine.Format{
+	format := engine.Format{
 		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs, Own: m.kind.Own, Nested: true,
 		Sessions: m.listSessions, Memoise: m.listAgain, Places: m.enginePlaces, Read: m.readSession, Tail: m.tail, State: m.readState, About: m.describeRow, Info: fillInfo,
 		Weave: m.weaveStates, Lacks: m.explainLack, Move: m.planMove, Next: m.predictNext,
-	}, m, m.address)
+	}
+	if requester, ok := m.kind.Format.(Requester); ok {
+		format.Request = func(ctx context.Context, in engine.In, row *engine.Row) (request.Request, error) {
+			return requester.Request(ctx, in.Tx.(*moment).tables, row.Place.Own.(Place), row.ID)
+		}
+	}
+	return engine.New(format, m, m.address)
 }
 
 func enginePlace(at Place) engine.Place { return engine.Place{Session: at.ID, Own: at} }

@@ -28,6 +28,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/request"
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/files"
@@ -50,6 +51,12 @@ type Format interface {
 type Doctor interface {
 	// Faults returns the faults of a session.
 	Faults(ctx context.Context, t Tx, of Place) ([]model.Fault, error)
+}
+
+// Requester is a format that repeats how the framework makes a request of a state.
+type Requester interface {
+	// Request returns the ModelRequest of [store.Features].
+	Request(ctx context.Context, t Tx, of Place, id string) (request.Request, error)
 }
 
 // Place is one session: its id, and the values of the columns that name it.

@@ -212,7 +212,7 @@ func openSite(ctx context.Context, cache *files.Cache, at engine.Site) (*Store, 
 	storage.Recover(ctx)
 	s.Store = engine.OnFiles(engine.Format{
 		Name: kind, Framework: "Strands", IDs: "the SHA-256 of the message, or of the node's result, and its place", Warns: true,
-		List: s.list, Place: s.place, Read: readSession, Headers: readHeaders, Tail: readTail, State: s.state, About: s.about, Faults: s.faults, Check: s.check,
+		List: s.list, Place: s.place, Read: readSession, Headers: readHeaders, Tail: readTail, State: s.state, Request: s.request, About: s.about, Faults: s.faults, Check: s.check,
 		Lacks: lacks, Move: planMove, Next: predictNext,
 	}, &engine.Files{
 		Storage: storage, Watching: s.watch, Closing: s.closeLinks, Mark: s.mark,
