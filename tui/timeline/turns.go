@@ -19,7 +19,7 @@ import (
 
 // foldEarlier folds all turns but that of the cursor, where the session records prompts and is longer than a screen.
 func (p *Pane) foldEarlier() {
-	if turns := p.c.Turns; turns.HasPrompts() && p.rows.Height > 0 && p.t.Rows() > p.rows.Height {
+	if turns := p.c.Turns; turns.HasPrompts() && p.rows.Height > 0 && p.folds.Rows() > p.rows.Height {
 		p.folds.FoldTurns(p.cursor)
 	}
 }

@@ -77,4 +77,21 @@ func TestPane_foldsEarlierTurns(t *testing.T) {
 
 
 `)
+	// Calls that stand in the rows of their results take no room.
+	headers, parent := talk("p"), int64(1)
+	for i := range 8 {
+		title := fmt.Sprint("$ make ", i)
+		for _, title := range []string{title, title + "  done"} {
+			at := int64(len(headers) + 1)
+			headers = append(headers, model.Header{ID: fmt.Sprint("r", at), Index: int(at), Visit: at, ParentVisit: parent, ParentID: headers[len(headers)-1].ID,
+				SessionID: headers[0].SessionID, Event: model.SnapshotEventNamed, EventName: "after model", Title: title})
+			parent = at
+		}
+	}
+	last := headers[0]
+	last.ID, last.ParentID, last.Visit, last.ParentVisit, last.Head = "last", headers[len(headers)-1].ID, parent+1, parent, true
+	p := pane(t, append(headers, last), 60, 14)
+	if p.rows.Len != 10 {
+		t.Errorf("%d rows:\n%s", p.rows.Len, picture(t, p, 60, 14))
+	}
 }
