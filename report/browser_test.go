@@ -134,6 +134,22 @@ func TestPage_directions(t *testing.T) {
 	}
 }
 
+// On paper the conversation stands below all of the tree.
+func TestPage_onPaper(t *testing.T) {
+	states := slices.Repeat([]string{`{"messages":[]}`}, 80)
+	for i := range states {
+		states[i] = `{"n":` + strconv.Itoa(i) + `,"messages":[{"role":"user","content":"words"}]}`
+	}
+	b := startBrowser(t)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 794, "height": 1123, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.open(file(t, textOf(t, pageOf(t, states...))))
+	ends := value[[]float64](b, `[document.querySelector('nav li:last-child').getBoundingClientRect().bottom, document.getElementById('talk').getBoundingClientRect().top]`)
+	if ends[0] > ends[1] {
+		t.Errorf("the tree ends at %v, and the conversation begins at %v", ends[0], ends[1])
+	}
+}
+
 // A key and a button open all folds of the talk and close them again.
 func TestPage_opensAll(t *testing.T) {
 	b := startBrowser(t)

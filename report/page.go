@@ -88,7 +88,7 @@ func (p *page) writeTree() {
 			p.putHTML(`<li class="z">`)
 			p.writeText(string(gutter))
 			if i+1 < t.Rows() {
-				if n := t.Row(i + 1).Node; p.beginsBranch(n) {
+				if n := t.Row(i + 1).Node; n != model.NoNode && !t.OnPath(n) {
 					told = n
 					p.putHTML(" ")
 					p.writeElement("i", "", t.Reason(n).Text(formatMinute))

@@ -361,6 +361,29 @@ func TestWrite_messagesWithoutWords(t *testing.T) {
 	}
 }
 
+// The tree says of each branch why it was left, also where that is as of the branch around it.
+func TestWrite_saysWhyEachBranchWasLeft(t *testing.T) {
+	rows := func(yield func(store.Row, error) bool) {
+		for i, parent := range []int{0, 1, 2, 2, 1} {
+			h := model.Header{ID: fmt.Sprint("n", i+1), SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(parent), Orphaned: i > 0 && i < 4, Head: i == 4}
+			if parent > 0 {
+				h.ParentID = fmt.Sprint("n", parent)
+			}
+			if h.Orphaned {
+				h.Reason = &model.Reason{Kind: model.ReasonPointer}
+			}
+			if !yield(store.Row{Header: h, State: fmt.Appendf(nil, `{"n":%d}`, i)}, nil) {
+				return
+			}
+		}
+	}
+	page := written(t, "s", nil, rows)
+	tree, _, _ := strings.Cut(page[strings.Index(page, "<nav"):], "</nav>")
+	if n, branches := strings.Count(tree, "<i>"), strings.Count(tree, "╮"); n != branches || n != 2 {
+		t.Errorf("%d reasons of %d branches in %s", n, branches, tree)
+	}
+}
+
 // A link has its title, and code what is written after its fence.
 func TestWrite_showsAllOfMarkdown(t *testing.T) {
 	text := textOf(t, pageOf(t, `{"messages":[{"role":"assistant","content":"[a](b \"the title\")\n\n`+"```"+`go file=main.go\nx := 1\n`+"```"+`\n"}]}`))
