@@ -21,6 +21,7 @@ import (
 func (a *App) bisectCommand() *cobra.Command {
 	var within time.Duration
 	var good, bad, expr string
+	var sent bool
 	cmd := &cobra.Command{
 		Use:   "bisect [STORE...] [SESSION] --good A [--bad B] (--jq EXPR | -- COMMAND...)",
 		Short: "find the first bad snapshot by testing few of them",
@@ -38,6 +39,10 @@ input, as git bisect run does. Its exit code says what the state is:
   125                  skip it: it cannot be tested
   128 and more         stop, as after a signal
 
+With --sent EXPR and COMMAND see the request to the model at a snapshot, as hindcast
+context --body prints it, in place of the state: since when does the model not see
+AGENTS.md? A snapshot without a request is skipped.
+
 COMMAND gets the environment, with HINDCAST_SESSION and the name of the snapshot in
 HINDCAST_SNAPSHOT. What it prints is not shown, but for the last line of its errors.
 
@@ -45,7 +50,8 @@ There may be several borders: one of them is found. "Not the only one" says that
 that was tested contradicts. hindcast find --all lists all of them.`,
 		Example: `  hindcast bisect trips.db trip-planner --good 3 --bad head --jq '.cart.total < 200'
   hindcast bisect trips.db --good 3 -- jq -e '.cart.items | length < 3'
-  hindcast bisect trips.db trip-planner --good 3 --bad 10 --json -- ./check.py`,
+  hindcast bisect trips.db trip-planner --good 3 --bad 10 --json -- ./check.py
+  hindcast bisect projects 7ffd5cb9 --good 1 --sent --jq '.messages | tostring | test("AGENTS.md")'`,
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var command []string
@@ -73,15 +79,21 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 				if err != nil {
 					return err
 				}
-				b := bisection{subject: of, timeline: t, query: query.Open(of.store, t)}
+				b := bisection{subject: of, timeline: t, query: query.Open(of.store, t), sent: sent}
 				if b.good, err = findVisit(t, good); err != nil {
 					return err
 				}
 				if b.bad, err = findVisit(t, bad); err != nil {
 					return err
 				}
-				b.test = b.commandTest(command)
-				if x != nil {
+				switch {
+				case x == nil:
+					b.test = b.commandTest(command)
+				case sent:
+					test, end := x.Within(within).Filter(ctx)
+					defer end()
+					b.test = b.requestTest(test)
+				default:
 					b.test = b.query.TestOf(x.Within(within))
 				}
 				return raiseLimit("bisect", p.writeBisect(ctx, &b))
@@ -91,6 +103,7 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 	cmd.Flags().StringVar(&good, "good", "", "a snapshot that is good")
 	cmd.Flags().StringVar(&bad, "bad", "head", "a snapshot that is bad")
 	cmd.Flags().StringVar(&expr, "jq", "", "an `expression` that is true of good states")
+	cmd.Flags().BoolVar(&sent, "sent", false, "test the request to the model in place of the state")
 	limitFlag(cmd, &within)
 	for _, flag := range []string{"good", "bad"} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, a.completeFlagSnapshot); err != nil {
@@ -107,6 +120,46 @@ type bisection struct {
 	query     *query.Session
 	good, bad model.Node
 	test      query.Test
+	sent      bool // the test sees requests
+}
+
+// errNoRequest says that a test that sees requests has none to see.
+var errNoRequest = errors.New("the model was sent nothing there")
+
+// readInput returns what a test sees of a visit: its state, or its request.
+func (b *bisection) readInput(ctx context.Context, n model.Node) ([]byte, error) {
+	if !b.sent {
+		return b.store.State(ctx, b.timeline.Header(n).Ref())
+	}
+	sent, err := query.RequestAt(ctx, b.store, query.AroundOf(b.timeline, n))
+	if errors.Is(err, query.ErrNoRequest) {
+		return nil, errNoRequest
+	} else if err != nil {
+		return nil, err
+	}
+	return sent.Body, nil
+}
+
+// requestTest returns the test that an expression makes of a request.
+func (b *bisection) requestTest(holds func([]byte) (bool, error)) query.Test {
+	return func(ctx context.Context, n model.Node) (query.Verdict, string, error) {
+		body, err := b.readInput(ctx, n)
+		if errors.Is(err, errNoRequest) {
+			return query.Skipped, err.Error(), nil
+		} else if err != nil {
+			return 0, "", err
+		}
+		limit := (*query.LimitError)(nil)
+		switch good, err := holds(body); {
+		case errors.As(err, &limit) || ctx.Err() != nil:
+			return 0, "", err
+		case err != nil:
+			return query.Skipped, err.Error(), nil
+		case good:
+			return query.Good, "", nil
+		}
+		return query.Bad, "", nil
+	}
 }
 
 // mostSaid bounds the error output that is kept of a test. longestWait bounds the wait, after
@@ -125,14 +178,15 @@ const (
 // commandTest returns the test that runs a command on a state.
 func (b *bisection) commandTest(command []string) query.Test {
 	return func(ctx context.Context, n model.Node) (query.Verdict, string, error) {
-		h := b.timeline.Header(n)
-		state, err := b.store.State(ctx, h.Ref())
-		if err != nil {
+		input, err := b.readInput(ctx, n)
+		if errors.Is(err, errNoRequest) {
+			return query.Skipped, err.Error(), nil
+		} else if err != nil {
 			return 0, "", err
 		}
 		var said tail
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-		cmd.Stdin, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(state), &said, longestWait
+		cmd.Stdin, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(input), &said, longestWait
 		cmd.Env = append(os.Environ(), "HINDCAST_SNAPSHOT="+b.timeline.Name(n))
 		if !strings.Contains(b.session, "\x00") {
 			cmd.Env = append(cmd.Env, "HINDCAST_SESSION="+b.session)
@@ -253,6 +307,14 @@ func (p *printer) writeBisect(ctx context.Context, b *bisection) error {
 	}
 	if !p.json {
 		p.writeBorder(b.timeline, end)
+		if b.sent {
+			b.snapshots = []string{sides.old.name + ".." + sides.new.name}
+			c, err := b.compareRequests(ctx)
+			if err == nil {
+				p.writeRequestHead(c)
+			}
+			return err
+		}
 		p.writeDiff(sides.titleLine(p.glyphs.Arrow), result)
 		p.leftOut(gaps)
 		return nil
