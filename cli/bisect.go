@@ -123,10 +123,10 @@ type bisection struct {
 	sent      bool // the test sees requests
 }
 
-// errNoRequest says that a test that sees requests has none to see.
+// errNoRequest: a test sees requests, and there is no request at a visit.
 var errNoRequest = errors.New("the model was sent nothing there")
 
-// readInput returns what a test sees of a visit: its state, or its request.
+// readInput returns the input of a test at a visit: the state, or the request.
 func (b *bisection) readInput(ctx context.Context, n model.Node) ([]byte, error) {
 	if !b.sent {
 		return b.store.State(ctx, b.timeline.Header(n).Ref())
