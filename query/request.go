@@ -91,6 +91,7 @@ func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
 			return nil, ErrNoRequest
 		}
 		r = r.WithMessages(a.conversation, a.sent)
+		r.Unknown = append(r.Unknown, listMended(s.Kind(), a.conversation, a.sent)...)
 	}
 	r.NameChanges(s.Kind())
 	o, err := request.NewOutline(r)
@@ -98,6 +99,17 @@ func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
 		return nil, err
 	}
 	return &Sent{o, a.at}, nil
+}
+
+// listMended says how the framework of a kind mends some of the first n messages of a state before it sends them.
+func listMended(kind string, c *conversation.Conversation, n int) (list []string) {
+	for _, t := range c.Troubles() {
+		f, is := c.Fault(kind, t)
+		if what := "what the framework mends (" + f.Verdict + ")"; is && t.Message < n && f.Severity == model.Mended && !slices.Contains(list, what) {
+			list = append(list, what)
+		}
+	}
+	return list
 }
 
 // line returns the snapshots, the last first.

@@ -311,3 +311,14 @@ func TestRequests_areAsTheTableSays(t *testing.T) {
 		t.Errorf("README.md has another table than\n%s", table)
 	}
 }
+
+// What a framework mends before it asks is named: the OpenAI Agents SDK leaves out a call without an output.
+func TestRequests_nameWhatIsMended(t *testing.T) {
+	s := openData(t, "openaiagents/sqlite_session.db")
+	const mended = "what the framework mends (leaves the call out when it asks the model, and the reasoning before it)"
+	for snapshot, want := range map[string]bool{"#11": false, "#15": true} {
+		if sent := requestAt(t, s, "tour", snapshot); slices.Contains(sent.Unknown, mended) != want {
+			t.Errorf("%s: not known is %q", snapshot, sent.Unknown)
+		}
+	}
+}
