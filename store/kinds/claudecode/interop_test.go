@@ -15,6 +15,7 @@ import (
 	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/chattest"
+	"hindcast/store/storetest/skip"
 )
 
 // claude is Claude Code with a home, a project and a model of its own.
@@ -478,5 +479,31 @@ func TestInterop_claudeCodeGoesOnBehindASummary(t *testing.T) {
 			t.Errorf("the head is %q", head.Title)
 		}
 		c.same(head, "claude --resume "+other, append(blocks(t, mustState(t, s, head)), "assistant: No response requested.", "user: "+goOn))
+	}
+}
+
+// Each request of a session that Claude Code has just written is proven, where this version keeps its requests: before and
+// behind calls, a branch that is left, and a compaction.
+func TestInterop_claudeCodeRequestsAreProven(t *testing.T) {
+	c := newClaude(t)
+	c.run("claude -p 'first question'")
+	s, id := c.open()
+	if _, text := c.file(id); !strings.Contains(text, `"type":"`+typeRequest+`"`) {
+		skip.Missing(t, "this version of Claude Code does not keep its requests")
+	}
+	again := "claude --dangerously-skip-permissions --resume " + id + " -p "
+	c.run(again + "'run: echo one\nrun: echo two'")
+	first := storetest.Headers(t, s, id)[1]
+	c.run(again + "--resume-session-at " + first.ID + " 'another question'")
+	c.run(again + "/compact")
+	c.run(again + "'after the compaction'")
+	answers := requestsOf(t, filepath.Join(c.home, ".claude"), id)
+	for name, r := range answers {
+		if !r.Proven {
+			t.Errorf("%s: not known is %q", name, r.Unknown)
+		}
+	}
+	if len(answers) < 5 {
+		t.Errorf("%d answers", len(answers))
 	}
 }

@@ -206,12 +206,31 @@ func (all *requests) assemble(r *request.Request, is sent, s *chat.Session, e *c
 		return fmt.Errorf("%s: the request %s: %w", all.file.Name, is.Get("id").Words(), err)
 	}
 	r.Body = jsontape.Compact(r.Body)
+	digest := is.Get("requestDigest").Text()
 	text, err := t.AppendCanonical(nil, 0, nil)
-	r.Proven = err == nil && sumOf(text) == is.Get("requestDigest").Text()
+	if r.Proven = err == nil && sumOf(text) == digest; !r.Proven {
+		if t, err = jsontape.Parse(withBlocks(t)); err == nil {
+			text, err = t.AppendCanonical(nil, 0, nil)
+		}
+		r.Proven = err == nil && sumOf(text) == digest
+	}
 	if !r.Proven && r.Unknown == nil {
 		r.Unknown = append(r.Unknown, "something: the digest that Claude Code kept is of another request")
 	}
 	return nil
+}
+
+// withBlocks returns a request in which a text alone is a block. The hash and the digest are of that, and the text that
+// stands for a compacted conversation is sent without.
+func withBlocks(t *jsontape.Tape) []byte {
+	p := jsontape.NewPatch(t)
+	list := t.Find(0, "messages")
+	for n := t.First(list); n >= 0; n = t.Next(n) {
+		if content := t.Find(n, "content"); t.Kind(content) == jsontape.String {
+			p.Put(n, "content", slices.Concat([]byte(`[{"type":"text","text":`), t.Raw(content), []byte(`}]`)))
+		}
+	}
+	return p.Bytes()
 }
 
 // shape returns the system prompt and the tools of a hash, nil where the file does not have them.
