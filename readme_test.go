@@ -303,7 +303,7 @@ func (p page) runConsoles(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "projects"), os.DirFS(filepath.Join("testdata", "coding", "claude-code", "projects"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(dir, "edits"), os.DirFS(filepath.Join("testdata", "coding", "claude-code-requests"))); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "edits"), os.DirFS(filepath.Join("testdata", "files", "claude-code"))); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

@@ -29,7 +29,8 @@ each takes. At a snapshot that is no answer it is the request of the next one. W
 SNAPSHOT it is that of the head.
 
 Claude Code keeps its requests. One is "proven" where the digest that Claude Code kept
-is that of what is shown. All other requests are "rebuilt" from what the store has, and
+is that of what is shown: all of it but the metadata and the billing header, which it
+neither digests nor keeps. All other requests are "rebuilt" from what the store has, and
 a line says what of them is not known.
 
 It is compared with the request before it, or with that of A: + is new in it, and - is

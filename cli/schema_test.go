@@ -335,7 +335,7 @@ func (a *answers) realStores(t *testing.T) {
 	c.Kinds = realKinds()
 	files := filepath.Join("..", "testdata", "files")
 	for _, line := range [][]string{
-		{"files", filepath.Join("..", "testdata", "coding", "claude-code-requests"), filepath.Join(files, "odd"), "--path", "main.go"},
+		{"files", filepath.Join("..", "testdata", "files", "claude-code"), filepath.Join(files, "odd"), "--path", "main.go"},
 		{"files", filepath.Join(files, "odd"), "3111", "--before", "4", "--path", "main.go", "-o", filepath.Join(t.TempDir(), "main.go")},
 	} {
 		code, out, wrong := c.run(t, append(line, "--json")...)

@@ -9,7 +9,7 @@ import (
 // From the row that started a sub-agent o goes to its session, and from there back to that row.
 func TestAcross(t *testing.T) {
 	t.Parallel()
-	o := options(openClaude(t, "claude-code"))
+	o := options(openClaude(t, "coding/claude-code"))
 	o.Session = "e3e8e48f-7fa6-465a-9f40-10a54f2d345e"
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Session, keymap.Across)

@@ -10,7 +10,7 @@ import (
 // changes the lines of each row.
 func TestFiles_ofRealSessions(t *testing.T) {
 	t.Parallel()
-	p := start(t, recordedSession(t, "coding/claude-code-requests", "21111111-2222-4333-8444-555555555555"), 160, 40)
+	p := start(t, recordedSession(t, "files/claude-code", "21111111-2222-4333-8444-555555555555"), 160, 40)
 	p.Press(keymap.Timeline, keymap.ShowFiles)
 	shows(t, p, "[Files]", "#22 → #23  no change of a file is recorded")
 	p.Press(keymap.Timeline, keymap.Lines, keymap.StepBack, keymap.StepBack, keymap.StepBack, keymap.StepBack)

@@ -66,10 +66,10 @@ type people struct{ *chat.Store }
 
 func (people) Address() string { return "~/.claude" }
 
-// openClaude opens real sessions of Claude Code, below testdata/coding.
+// openClaude opens real sessions of Claude Code, below testdata.
 func openClaude(t *testing.T, name string) store.Store {
 	t.Helper()
-	s, err := claudecode.Kind(nil).Open(t.Context(), "../testdata/coding/"+name)
+	s, err := claudecode.Kind(nil).Open(t.Context(), "../testdata/"+name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestPictures(t *testing.T) {
 		s.press(keymap.Session, keymap.History).stay(0, "~ 180.5 → 420.5", "◌ #11.1").golden("asked")
 	})
 	t.Run("brought-back", func(t *testing.T) {
-		s := newSceneOf(t, func() store.Store { return openClaude(t, "claude-code") }, "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", w, h)
+		s := newSceneOf(t, func() store.Store { return openClaude(t, "coding/claude-code") }, "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", w, h)
 		s.press(keymap.Session, keymap.PrevBranch, keymap.ShowMessages)
 		s.stay(0, "cut off by a rewind to #1", "reply to: third question", "f fork").golden("brought-back")
 	})
@@ -163,7 +163,7 @@ func TestPictures(t *testing.T) {
 		s.stay(0, string(model.OpRestore)+" trip-planner to #2").golden("restore")
 	})
 	t.Run("context", func(t *testing.T) {
-		s := newSceneOf(t, func() store.Store { return openClaude(t, "claude-code-requests") }, "11111111-2222-4333-8444-555555555555", w, 36)
+		s := newSceneOf(t, func() store.Store { return openClaude(t, "files/claude-code") }, "11111111-2222-4333-8444-555555555555", w, 36)
 		s.press(keymap.Session, keymap.ShowContext).press(keymap.Timeline, keymap.Open).press(keymap.Tab, keymap.Zoom)
 		s.stay(0, "proven", "kept 0 of 21, dropped 21, new 5", "what the model no longer saw").golden("context")
 	})

@@ -269,10 +269,11 @@ func (m *Message) typedWords() (words string, by conversation.Typed) {
 
 // firstWords returns the beginning of a JSON string on one line, without the tags that a program wrote around it.
 func (m *Message) firstWords(body []byte) string {
-	if m.Role == Assistant {
+	const tagged = 64 // bytes in which the first tag begins
+	if m.Role == Assistant || bytes.IndexByte(body[:min(len(body), tagged)], '<') < 0 {
 		return Words(body, mostTitle)
 	}
-	return conversation.Cut(conversation.UnwrapText(Words(body, 4*mostTitle)), mostTitle)
+	return conversation.Cut(conversation.UnwrapText(Words(body, 2*mostTitle)), mostTitle)
 }
 
 // stringHead returns a JSON string, cut where it is long enough to tell the words that a person typed.

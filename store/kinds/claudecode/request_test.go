@@ -14,7 +14,7 @@ import (
 	"hindcast/store/storetest"
 )
 
-const requestFixtures = "../../../testdata/coding/claude-code-requests"
+const requestFixtures = "../../../testdata/files/claude-code"
 
 // The two recorded sessions: one is compacted.
 const compactedSession, otherSession = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555"
