@@ -39,7 +39,7 @@ type cell struct {
 
 const (
 	gap     = '?'
-	endless = 1 << 40 // lines of a gap up to the end of the file
+	endless = 1 << 30 // lines of a gap up to the end of the file
 )
 
 type presence uint8

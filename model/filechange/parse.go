@@ -28,13 +28,13 @@ func HunksOf(t *jsontape.Tape, list jsontape.Node) (hunks []Hunk) {
 	return hunks
 }
 
-// intOf returns a number, -1 for anything else.
+// intOf returns the number of a line, or -1.
 func intOf(t *jsontape.Tape, n jsontape.Node) int {
 	if n < 0 {
 		return -1
 	}
 	i, err := strconv.Atoi(string(t.Raw(n)))
-	if err != nil || i < 0 || i > 1<<31 {
+	if err != nil || i < 0 || i > endless/2 {
 		return -1
 	}
 	return i
