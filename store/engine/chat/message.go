@@ -270,10 +270,12 @@ func (m *Message) typedWords() (words string, by conversation.Typed) {
 // firstWords returns the beginning of a JSON string on one line, without the tags that a program wrote around it.
 func (m *Message) firstWords(body []byte) string {
 	const tagged = 64 // bytes in which the first tag begins
-	if m.Role == Assistant || bytes.IndexByte(body[:min(len(body), tagged)], '<') < 0 {
+	if m.Role == Assistant || len(body) == 0 || body[0] != '"' || bytes.IndexByte(body[:min(len(body), tagged)], '<') < 0 {
 		return Words(body, mostTitle)
 	}
-	return conversation.Cut(conversation.UnwrapText(Words(body, 2*mostTitle)), mostTitle)
+	const enough, spelled = 4 * mostTitle, 6 // bytes of the text, and of the longest spelling of one
+	head := string(jsontape.Prefix(body, enough*spelled).AppendText(nil, 0, enough))
+	return conversation.Cut(conversation.UnwrapText(conversation.OneLine(head)), mostTitle)
 }
 
 // stringHead returns a JSON string, cut where it is long enough to tell the words that a person typed.

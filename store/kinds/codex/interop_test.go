@@ -109,7 +109,7 @@ func shown(t *testing.T, dir, session string, at int) []string {
 	s := opened(t, dir)
 	text, err := s.State(t.Context(), storetest.Headers(t, s, session)[at].Ref())
 	var is struct {
-		Messages []struct{ Raw map[string]any }
+		Messages []struct{ Raw json.RawMessage }
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &is)
@@ -119,11 +119,22 @@ func shown(t *testing.T, dir, session string, at int) []string {
 	}
 	var items []map[string]any
 	for _, m := range is.Messages {
-		item := m.Raw
-		if payload, ok := item["payload"].(map[string]any); ok {
-			item = payload
+		var list []map[string]any // the item, and the events about it
+		if raw := m.Raw; raw[0] != '[' {
+			m.Raw = slices.Concat([]byte{'['}, raw, []byte{']'})
 		}
-		items = append(items, item)
+		if err := json.Unmarshal(m.Raw, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range list {
+			if item["type"] == "event_msg" && len(list) > 1 {
+				continue
+			}
+			if payload, ok := item["payload"].(map[string]any); ok {
+				item = payload
+			}
+			items = append(items, item)
+		}
 	}
 	return said(items)
 }
