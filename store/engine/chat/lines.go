@@ -383,6 +383,7 @@ func (l *Lines[R]) decodeLines(f *File[R], text []byte, at int64) {
 				line := &lines[i]
 				line.scratch = scratch
 				failed[i] = l.decodeInto(line, &made[i])
+				line.scratch = nil // the next worker has it while a damaged line is read again
 			}
 		}
 	}
