@@ -221,7 +221,7 @@ func changedSettings(a, b *jsontape.Tape) (keys []string) {
 // sumOf returns a hash of a value without its marks of a cache. A message with one text has that of one with the text in
 // a block.
 func sumOf(t *jsontape.Tape, n jsontape.Node) uint64 {
-	text, err := t.AppendCanonical(nil, n, func(key string) bool { return key == cacheControl })
+	text, err := t.AppendCanonical(nil, n, func(key string) bool { return key == CacheControl })
 	if err != nil {
 		text = t.Raw(n)
 	}

@@ -91,7 +91,7 @@ func NewOutline(r Request) (*Outline, error) {
 // add adds a block.
 func (o *Outline) add(b Block) {
 	b.Bytes = len(o.Tape.Raw(b.Node))
-	b.Cached = o.Tape.Find(b.Node, cacheControl) >= 0
+	b.Cached = o.Tape.Find(b.Node, CacheControl) >= 0
 	switch {
 	case b.Kind == System:
 		o.SystemBytes += b.Bytes
@@ -103,8 +103,8 @@ func (o *Outline) add(b Block) {
 	o.Blocks = append(o.Blocks, b)
 }
 
-// cacheControl is the member by which Anthropic's models are asked to cache what is sent up to a block.
-const cacheControl = "cache_control"
+// CacheControl is the key of a block by which Anthropic's models are asked to cache the request up to its end.
+const CacheControl = "cache_control"
 
 func (o *Outline) addSystem(n jsontape.Node) {
 	text := n

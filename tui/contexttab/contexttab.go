@@ -118,13 +118,12 @@ func Prepare(later *query.Sent, with Compared) *Content {
 // row names a row: its unit; a page of the block's text, from 1, or 0 for the unit's own rows; and the line there.
 type row struct{ unit, page, line int32 }
 
-// Matches holds the blocks that a search found, in their order.
-type Matches = match.Found[row]
+// Matches holds the units of the blocks that a search found, in their order.
+type Matches = match.Found[int32]
 
 // body is the text of a block, laid out as it is needed.
 type body struct {
-	doc   *prose.Doc // nil for a text that is too long for one
-	text  prose.Text
+	*prose.Doc
 	pages map[int32][]prose.Line
 }
 
@@ -136,23 +135,22 @@ type Pane struct {
 	c      *Content
 	window walk.Window[row]
 
-	unfolded bool // a block is open when unfolded is, unless it is in turned
-	turned   walk.Turned[int32]
-	bodies   map[int32]*body
-	lines    map[int32][]string // of the units without a block
-	matches  Matches
+	folds   walk.Folds[int32]
+	bodies  map[int32]*body
+	lines   map[int32][]string // of the units without a block
+	matches Matches
 }
 
 // New makes an empty tab.
-func New(styles *theme.Styles) *Pane { return &Pane{styles: styles, turned: walk.Turned[int32]{}} }
+func New(styles *theme.Styles) *Pane { return &Pane{styles: styles} }
 
 // Title names the tab.
 func (p *Pane) Title() string { return "Context" }
 
 // Set shows a request from its first block; nil shows nothing.
 func (p *Pane) Set(c *Content) {
-	p.c, p.unfolded, p.matches = c, false, Matches{}
-	clear(p.turned)
+	p.c, p.matches = c, Matches{}
+	p.folds.SetAll(false)
 	p.dropLayout()
 	if c == nil {
 		p.window.Clear()
@@ -206,8 +204,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.Unfold:
 		p.setOpen(true)
 	case keymap.FoldAll, keymap.UnfoldAll:
-		p.unfolded = a == keymap.UnfoldAll
-		clear(p.turned)
+		p.folds.SetAll(a == keymap.UnfoldAll)
 		p.window.Place(p, row{unit: at.unit}, p.window.Height()/2)
 	default:
 		return false
@@ -246,7 +243,7 @@ func (p *Pane) jumpMessages(n int) {
 }
 
 func (p *Pane) isOpen(unit int32) bool {
-	return p.c.units[unit].b != nil && p.unfolded != p.turned.Has(unit)
+	return p.c.units[unit].b != nil && p.folds.IsOpen(unit)
 }
 
 // setOpen opens or closes the block under the cursor.
@@ -255,7 +252,7 @@ func (p *Pane) setOpen(open bool) {
 	if !ok || p.c.units[at.unit].b == nil || p.isOpen(at.unit) == open {
 		return
 	}
-	p.turned.Flip(at.unit)
+	p.folds.Turn(at.unit)
 	p.window.Place(p, row{unit: at.unit}, y)
 }
 
@@ -336,17 +333,7 @@ func (p *Pane) bodyOf(n int32) *body {
 		return b
 	}
 	u := &p.c.units[n]
-	b := &body{pages: map[int32][]prose.Line{}}
-	switch at := u.textNode(); {
-	case at >= 0 && len(u.of.Tape.Raw(at)) > prose.LongestDoc:
-		b.text = prose.Of(u.of.Tape, at)
-	case at >= 0:
-		b.doc = prose.Source("", u.of.Tape.Text(at))
-	case u.b.Bytes > prose.LongestDoc:
-		b.text = prose.Of(u.of.Tape, u.b.Node)
-	default:
-		b.doc = prose.Source("json", string(splice.Pretty(u.of.Tape.Raw(u.b.Node))))
-	}
+	b := &body{u.layOut(), map[int32][]prose.Line{}}
 	const most = 64
 	if len(p.bodies) >= most {
 		clear(p.bodies)
@@ -355,19 +342,16 @@ func (p *Pane) bodyOf(n int32) *body {
 	return b
 }
 
-func (b *body) pageCount() int32 {
-	if b.doc != nil {
-		return int32(b.doc.Pages())
+// layOut returns the text that is all of a block, else its JSON.
+func (u *unit) layOut() *prose.Doc {
+	t, at := u.of.Tape, u.textNode()
+	switch n := max(at, u.b.Node); {
+	case len(t.Raw(n)) > prose.LongestDoc:
+		return prose.Spelled(prose.Of(t, n))
+	case at >= 0:
+		return prose.Source("", t.Text(at))
 	}
-	return int32(b.text.Pages())
-}
-
-// pageHolds reports whether a page, from 0, has the query.
-func (b *body) pageHolds(page int, q match.Query) bool {
-	if b.doc != nil {
-		return b.doc.Holds(page, q)
-	}
-	return b.text.Holds(page, q)
+	return prose.Source("json", string(splice.Pretty(t.Raw(u.b.Node))))
 }
 
 const (
@@ -383,18 +367,7 @@ func (p *Pane) linesOf(unit, page int32) []prose.Line {
 	if lines := b.pages[page]; lines != nil {
 		return lines
 	}
-	w := max(1, min(p.w-indent-1, widest))
-	var lines []prose.Line
-	if b.doc != nil {
-		lines = b.doc.Lines(int(page)-1, w, &p.styles.Glyphs)
-	} else {
-		for _, line := range b.text.Lines(int(page)-1, w) {
-			lines = append(lines, prose.Line{{Text: line}})
-		}
-	}
-	if len(lines) == 0 {
-		lines = []prose.Line{{}}
-	}
+	lines := b.Lines(int(page)-1, max(1, min(p.w-indent-1, widest)), &p.styles.Glyphs)
 	b.pages[page] = lines
 	return lines
 }
@@ -428,7 +401,7 @@ func (p *Pane) lastPageOf(unit int32) int32 {
 	if !p.isOpen(unit) {
 		return 0
 	}
-	return p.bodyOf(unit).pageCount()
+	return int32(p.bodyOf(unit).Pages())
 }
 
 // Next returns the row after r.
@@ -477,22 +450,19 @@ func (p *Pane) Last() (row, bool) {
 	return r, true
 }
 
-// Find searches the blocks for a text. Within a long block a match is a page. It is linear in the size of the request, so
-// it belongs in a command. The rest is as with [match.Find].
+// Find searches the blocks for a text. A match is a block. It is linear in the size of the request, so it belongs in a
+// command. The rest is as with [match.Find].
 func Find(ctx context.Context, c *Content, text string) (Matches, error) {
 	if c == nil {
 		return Matches{}, ctx.Err()
 	}
-	return match.Find(ctx, text, len(c.units), func(q match.Query, i int, add func(row)) {
+	return match.Find(ctx, text, len(c.units), func(q match.Query, i int, add func(int32)) {
 		u := &c.units[i]
 		if u.b == nil {
 			return
 		}
-		for n := u.b.Node; n < u.of.Tape.End(u.b.Node); n++ {
-			if q.InValue(u.of.Tape, n) || q.InKey(u.of.Tape, n) {
-				add(row{unit: int32(i)})
-				return
-			}
+		if q.InKey(u.of.Tape, u.b.Node) || q.InTree(u.of.Tape, u.b.Node) {
+			add(int32(i))
 		}
 	})
 }
@@ -508,28 +478,22 @@ func (p *Pane) SetMatches(m Matches) bool {
 // Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and the number
 // of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
-	of = len(p.matches.At)
-	if p.c == nil || of == 0 {
-		return 0, 0
-	}
 	here, _, _ := p.window.Cursor()
-	i, on := slices.BinarySearchFunc(p.matches.At, here, func(m, at row) int { return int(m.unit - at.unit) })
-	i = match.Step(i, on, n, of)
-	p.showMatch(p.matches.At[i].unit)
-	return i + 1, of
+	i, on := slices.BinarySearch(p.matches.At, here.unit)
+	return p.matches.Show(i, on, n, p.showMatch)
 }
 
 // showMatch opens a block that holds the query, and moves the cursor to the first line that shows it.
 func (p *Pane) showMatch(unit int32) {
 	if !p.isOpen(unit) {
-		p.turned.Flip(unit)
+		p.folds.Turn(unit)
 	}
 	b, to := p.bodyOf(unit), row{unit: unit}
-	for page := range b.pageCount() {
-		if !b.pageHolds(int(page), p.matches.Query) {
+	for page := range b.Pages() {
+		if !b.Holds(page, p.matches.Query) {
 			continue
 		}
-		to.page = page + 1
+		to.page = int32(page + 1)
 		to.line = int32(max(0, slices.IndexFunc(p.linesOf(unit, to.page), func(l prose.Line) bool { return p.matches.Query.InString(l.String()) })))
 		break
 	}

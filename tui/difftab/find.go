@@ -38,16 +38,7 @@ func (c *Content) entryHolds(q match.Query, e *diff.Entry) bool {
 
 // valueHolds reports whether a value, or anything in it, holds the query.
 func valueHolds(q match.Query, t *jsontape.Tape, s diff.Span) bool {
-	if s.Start == s.End {
-		return false
-	}
-	n := nodeAt(t, s)
-	for at := n; at < t.End(n); at++ {
-		if q.InValue(t, at) || at != n && q.InKey(t, at) {
-			return true
-		}
-	}
-	return false
+	return s.Start != s.End && q.InTree(t, nodeAt(t, s))
 }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
@@ -62,15 +53,9 @@ func (p *Pane) SetMatches(m Matches) bool {
 // Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
 // the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
-	of = len(p.matches.At)
-	cursor, _, ok := p.window.Cursor()
-	if !ok || of == 0 {
-		return 0, 0
-	}
+	cursor, _, _ := p.window.Cursor()
 	i, on := slices.BinarySearch(p.matches.At, cursor.entry)
-	i = match.Step(i, on, n, of)
-	p.showEntry(p.matches.At[i])
-	return i + 1, of
+	return p.matches.Show(i, on, n, p.showEntry)
 }
 
 // showEntry moves the cursor to an entry and opens it.

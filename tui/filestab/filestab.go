@@ -138,16 +138,15 @@ type Pane struct {
 	w      int
 	c      *Content
 	window walk.Window[row]
-	// A patch is open when unfolded is, unless it is in turned.
-	unfolded bool
-	turned   walk.Turned[int32]
-	lines    map[int32][]prose.Line // of patches that are open
-	matches  Matches
+	folds  walk.Folds[int32]
+	lines  map[int32][]prose.Line // of patches that are open
+
+	matches Matches
 }
 
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane {
-	return &Pane{styles: styles, turned: walk.Turned[int32]{}, lines: map[int32][]prose.Line{}}
+	return &Pane{styles: styles, lines: map[int32][]prose.Line{}}
 }
 
 // Title names the tab.
@@ -156,14 +155,14 @@ func (p *Pane) Title() string { return "Files" }
 // Set shows a content; nil shows nothing. One file is shown with its patch.
 func (p *Pane) Set(c *Content) {
 	p.c, p.matches = c, Matches{}
-	clear(p.turned)
+	p.folds.Forget()
 	clear(p.lines)
 	if c == nil {
 		p.window.Clear()
 		return
 	}
-	if len(c.files) == 1 && !p.unfolded {
-		p.turned.Flip(0)
+	if len(c.files) == 1 && !p.folds.All {
+		p.folds.Turn(0)
 	}
 	p.window.Top(p)
 	if len(c.files) > 0 {
@@ -190,7 +189,7 @@ func (p *Pane) toFile() {
 
 // isOpen reports whether the patch of a file shows.
 func (p *Pane) isOpen(file int32) bool {
-	return file >= 0 && p.c.files[file].canUnfold() && p.unfolded != p.turned.Has(file)
+	return file >= 0 && p.c.files[file].canUnfold() && p.folds.IsOpen(file)
 }
 
 // patchOf returns the lines of an open patch.
@@ -266,8 +265,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 		}
 	case keymap.FoldAll, keymap.UnfoldAll:
 		p.toFile()
-		p.unfolded = a == keymap.UnfoldAll
-		clear(p.turned)
+		p.folds.SetAll(a == keymap.UnfoldAll)
 		p.refreshRows()
 	default:
 		return false
@@ -281,7 +279,7 @@ func (p *Pane) togglePatch(at row, ok bool) {
 		return
 	}
 	p.toFile()
-	p.turned.Flip(at.file)
+	p.folds.Turn(at.file)
 	p.refreshRows()
 }
 

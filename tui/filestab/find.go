@@ -32,18 +32,18 @@ func (p *Pane) SetMatches(m Matches) bool {
 // Match moves the cursor by n matches, going round at the ends, and unfolds the patch that has the text. It returns the
 // number of the match from 1 and the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
-	of = len(p.matches.At)
-	under, y, ok := p.window.Cursor()
-	if p.c == nil || of == 0 || !ok {
-		return 0, 0
-	}
+	under, _, _ := p.window.Cursor()
 	i, on := slices.BinarySearch(p.matches.At, max(under.file, 0))
-	i = match.Step(i, on, n, of)
-	file := p.matches.At[i]
+	return p.matches.Show(i, on, n, p.showMatch)
+}
+
+// showMatch moves the cursor to a file, or to the line of its patch that shows the text.
+func (p *Pane) showMatch(file int32) {
+	_, y, _ := p.window.Cursor()
 	to := row{file: file}
 	if f := &p.c.files[file]; !p.matches.Query.InString(f.path) && p.matches.Query.InString(f.patch) {
 		if !p.isOpen(file) {
-			p.turned.Flip(file)
+			p.folds.Turn(file)
 		}
 		for k, line := range p.patchOf(file) {
 			if p.matches.Query.InString(strings.TrimSpace(line.String())) {
@@ -53,5 +53,4 @@ func (p *Pane) Match(n int) (at, of int) {
 		}
 	}
 	p.window.Place(p, to, y)
-	return i + 1, of
 }

@@ -128,3 +128,13 @@ func (q Query) InKey(t *jsontape.Tape, n jsontape.Node) bool {
 	}
 	return len(raw) > 1 && q.In(raw[1:len(raw)-1])
 }
+
+// InTree reports whether the query is in a value of n's subtree, or in a key below n.
+func (q Query) InTree(t *jsontape.Tape, n jsontape.Node) bool {
+	for at := n; at < t.End(n); at++ {
+		if q.InValue(t, at) || at != n && q.InKey(t, at) {
+			return true
+		}
+	}
+	return false
+}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
 	"hindcast/tui/match"
 )
 
@@ -37,27 +36,16 @@ func (c *Content) searchBlock(q match.Query, block int, add func(place)) {
 			return
 		}
 		v := c.textOf(b)
-		for page := range v.pageCount() {
-			if v.pageHolds(page, q) {
+		for page := range v.doc.Pages() {
+			if v.doc.Holds(page, q) {
 				add(place{unit, int32(page)})
 			}
 		}
 		return
 	}
-	if c.subtreeHolds(q, b.Node) || q.InString(c.conv.ToolName(b)) || b.Pair >= 0 && c.subtreeHolds(q, c.conv.Block(int(b.Pair)).Node) {
+	if q.InTree(c.conv.Tape(), b.Node) || q.InString(c.conv.ToolName(b)) || b.Pair >= 0 && q.InTree(c.conv.Tape(), c.conv.Block(int(b.Pair)).Node) {
 		add(place{unit: unit})
 	}
-}
-
-// subtreeHolds reports whether a key or a value in n's subtree holds the query.
-func (c *Content) subtreeHolds(q match.Query, n jsontape.Node) bool {
-	t := c.conv.Tape()
-	for at := n; at < t.End(n); at++ {
-		if q.InValue(t, at) || at != n && q.InKey(t, at) {
-			return true
-		}
-	}
-	return false
 }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
@@ -72,14 +60,8 @@ func (p *Pane) SetMatches(m Matches) bool {
 // Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
 // the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
-	of = len(p.matches.At)
-	if p.c == nil || of == 0 {
-		return 0, 0
-	}
 	i, on := p.nearestMatch()
-	i = match.Step(i, on, n, of)
-	p.showPlace(p.matches.At[i])
-	return i + 1, of
+	return p.matches.Show(i, on, n, p.showPlace)
 }
 
 // nearestMatch returns the first match at or after the cursor, and whether the cursor
@@ -119,8 +101,8 @@ func (p *Pane) matchingRow(at place, piece int32) (row, bool) {
 	u := p.unitAt(at.unit)
 	switch v := &u.pieces[piece]; v.kind {
 	case textRows:
-		for page := at.page; int(page) < v.pageCount(); page++ {
-			if !v.pageHolds(int(page), p.matches.Query) {
+		for page := at.page; int(page) < v.doc.Pages(); page++ {
+			if !v.doc.Holds(int(page), p.matches.Query) {
 				continue
 			}
 			lines := p.pageOf(u, piece, page)

@@ -89,7 +89,7 @@ func (p *Pane) saySpelled(u *unit, n jsontape.Node, in int) {
 func (c *Content) textOf(b *conversation.Block) piece {
 	t := c.conv.Tape()
 	if t.Kind(b.Body) != jsontape.String || len(t.Raw(b.Body)) > prose.LongestDoc {
-		return piece{kind: textRows, text: prose.Of(t, b.Body)}
+		return piece{kind: textRows, doc: prose.Spelled(prose.Of(t, b.Body))}
 	}
 	if b.Kind == conversation.Context {
 		return piece{kind: textRows, doc: prose.Source("", t.Text(b.Body))}
@@ -250,16 +250,16 @@ func (p *Pane) layOutMember(u *unit, n, c jsontape.Node) {
 // addString adds a string of a value, in a language.
 func (p *Pane) addString(u *unit, n jsontape.Node, language string, in int) {
 	t := p.c.conv.Tape()
-	v := piece{kind: textRows, in: in, style: sheet.Text, text: prose.Of(t, n)}
 	p.saySpelled(u, n, in)
+	doc := prose.Spelled(prose.Of(t, n))
 	if len(t.Raw(n)) <= prose.LongestDoc {
 		text := t.Text(n)
 		if diff.IsPatch(text) {
 			language = "diff"
 		}
-		v.doc = prose.Source(language, text)
+		doc = prose.Source(language, text)
 	}
-	u.pieces = append(u.pieces, v)
+	u.addText(doc, in, sheet.Text)
 }
 
 // layOutResult lays out the result of a tool: its status and, folded, the beginning of its output.

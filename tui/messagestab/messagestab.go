@@ -34,11 +34,8 @@ type Pane struct {
 	c      *Content
 	window walk.Window[row]
 
-	// A unit that can be folded is open when unfolded is, unless it is in
-	// turned.
-	unfolded bool
-	turned   walk.Turned[int32]
-	units    map[int32]*unit // laid out, around the window
+	folds walk.Folds[int32]
+	units map[int32]*unit // laid out, around the window
 	// raw says that texts and values show as they are spelled; laidOut counts the pages that were laid out.
 	raw     bool
 	laidOut int
@@ -51,7 +48,7 @@ type Pane struct {
 
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane {
-	p := &Pane{styles: styles, turned: walk.Turned[int32]{}}
+	p := &Pane{styles: styles}
 	p.dropLayout()
 	p.forgetPictures()
 	return p
@@ -77,11 +74,11 @@ func (p *Pane) Set(c *Content) {
 	case same:
 		p.refresh()
 	default:
-		clear(p.turned)
+		p.folds.Forget()
 		p.window.Bottom(p)
 		answered := c.newestUnits()
 		for _, unit := range answered {
-			if !p.unfolded {
+			if !p.isOpen(unit) {
 				p.turnUnit(unit)
 			}
 		}

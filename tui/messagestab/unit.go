@@ -5,7 +5,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 	"hindcast/tui/cell"
-	"hindcast/tui/match"
 	"hindcast/tui/prose"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -38,8 +37,7 @@ type unit struct {
 type piece struct {
 	draw func(*cell.Row, *theme.Tokens)
 
-	doc   *prose.Doc // nil for a text that is too long for one
-	text  prose.Text
+	doc   *prose.Doc
 	style sheet.Pick
 
 	tape *jsontape.Tape // of tree
@@ -73,22 +71,6 @@ func (p *Pane) unitAt(n int32) *unit {
 // textWidth returns the cells that text has at an indent.
 func (p *Pane) textWidth(in int) int { return max(1, min(p.w-in-1, widest)) }
 
-// pageCount returns the number of pages of a text.
-func (v *piece) pageCount() int {
-	if v.doc != nil {
-		return v.doc.Pages()
-	}
-	return v.text.Pages()
-}
-
-// pageHolds reports whether the query is in a page of a text, or begins there.
-func (v *piece) pageHolds(page int, q match.Query) bool {
-	if v.doc != nil {
-		return v.doc.Holds(page, q)
-	}
-	return v.text.Holds(page, q)
-}
-
 // pageOf returns a page of a text.
 func (p *Pane) pageOf(u *unit, piece, page int32) []prose.Line {
 	key := [2]int32{piece, page}
@@ -96,14 +78,9 @@ func (p *Pane) pageOf(u *unit, piece, page int32) []prose.Line {
 	if lines == nil {
 		v, i := &u.pieces[piece], int(page)
 		w := p.textWidth(v.in)
-		switch {
-		case v.doc == nil:
-			for _, line := range v.text.Lines(i, w) {
-				lines = append(lines, prose.Line{{Text: line}})
-			}
-		case p.raw:
+		if p.raw {
 			lines = v.doc.RawLines(i, w)
-		default:
+		} else {
 			lines = v.doc.Lines(i, w, &p.styles.Glyphs)
 		}
 		p.laidOut++
@@ -133,7 +110,7 @@ func (p *Pane) Next(r row) (row, bool) {
 			r.line++
 			return r, true
 		}
-		if int(r.page)+1 < v.pageCount() {
+		if int(r.page)+1 < v.doc.Pages() {
 			return row{r.unit, r.piece, r.page + 1, 0}, true
 		}
 	case treeRows:
@@ -168,7 +145,7 @@ func (p *Pane) lastIn(n, piece int32) row {
 	r := row{unit: n, piece: piece}
 	switch v := &p.unitAt(n).pieces[piece]; v.kind {
 	case textRows:
-		r.page = int32(v.pageCount()) - 1
+		r.page = int32(v.doc.Pages()) - 1
 	case treeRows:
 		r.page = v.tape.End(v.tree) - v.firstNode() - 1
 	}
@@ -196,7 +173,7 @@ func (p *Pane) Last() (row, bool) {
 
 // isOpen reports whether a unit shows all of itself.
 func (p *Pane) isOpen(n int32) bool {
-	return p.unfolded != p.turned.Has(n)
+	return p.folds.IsOpen(n)
 }
 
 // setOpen opens or closes the unit under the cursor.
@@ -211,7 +188,7 @@ func (p *Pane) setOpen(open bool) {
 
 func (p *Pane) turnUnit(n int32) {
 	delete(p.units, n)
-	p.turned.Flip(n)
+	p.folds.Turn(n)
 }
 
 func (p *Pane) foldUnit()   { p.setOpen(false) }
@@ -233,7 +210,7 @@ func (p *Pane) toggleRaw() {
 	}
 	pieces := p.unitAt(at.unit).pieces
 	next := row{unit: at.unit}
-	if int(at.piece) < len(pieces) && pieces[at.piece].kind == textRows && int(at.page) < pieces[at.piece].pageCount() {
+	if int(at.piece) < len(pieces) && pieces[at.piece].kind == textRows && int(at.page) < pieces[at.piece].doc.Pages() {
 		next.piece, next.page = at.piece, at.page
 	}
 	p.window.Place(p, next, y)
@@ -241,8 +218,7 @@ func (p *Pane) toggleRaw() {
 
 // setUnfolded opens or closes everything.
 func (p *Pane) setUnfolded(unfolded bool) {
-	p.unfolded = unfolded
-	clear(p.turned)
+	p.folds.SetAll(unfolded)
 	p.dropLayout()
 	p.refresh()
 }

@@ -12,14 +12,15 @@ import (
 const (
 	// partSize is the size of a page of a Doc, more or less, in bytes.
 	partSize = 4096
-	// LongestDoc bounds the bytes of the text of a Doc: it is cut whole. A longer one stays a Text.
+	// LongestDoc bounds the bytes of a text for Markdown and Source, which cut it whole. A longer one is for Spelled.
 	LongestDoc = 2 << 20
 )
 
 // Doc is a text that is laid out for reading, a page at a time. It is read-only and safe for concurrent use. Make it
-// with Markdown or Source.
+// with Markdown, Source or Spelled.
 type Doc struct {
-	parts []markup.Part
+	parts []markup.Part // nil of a text as it is spelled
+	text  Text
 	// source says that all of it is code, and stands in no further.
 	source bool
 }
@@ -32,11 +33,22 @@ func Source(language, code string) *Doc {
 	return &Doc{parts: markup.SourceParts(language, code, partSize), source: true}
 }
 
+// Spelled returns a text of any length, of which each page is shown as it is spelled.
+func Spelled(text Text) *Doc { return &Doc{text: text} }
+
 // Pages returns the number of pages, at least one.
-func (d *Doc) Pages() int { return len(d.parts) }
+func (d *Doc) Pages() int {
+	if d.parts == nil {
+		return d.text.Pages()
+	}
+	return len(d.parts)
+}
 
 // Lines returns page i, from 0, laid out in w cells: at least one line.
 func (d *Doc) Lines(i, w int, g *theme.Glyphs) []Line {
+	if d.parts == nil {
+		return d.RawLines(i, w)
+	}
 	l := layout{glyphs: g, source: d.source}
 	lines := l.layBlocks(d.parts[i].Parse(), max(w, 1), false)
 	if i > 0 && len(lines) > 0 && !strings.HasPrefix(d.parts[i].Text, "\n") {
@@ -51,13 +63,22 @@ func (d *Doc) Lines(i, w int, g *theme.Glyphs) []Line {
 }
 
 // RawLines returns page i as it is spelled, wrapped to w cells: at least one line.
-func (d *Doc) RawLines(i, w int) []Line {
+func (d *Doc) RawLines(i, w int) (lines []Line) {
+	if d.parts == nil {
+		for _, line := range d.text.Lines(i, w) {
+			lines = append(lines, Line{{Text: line}})
+		}
+		return lines
+	}
 	text := strings.ReplaceAll(d.parts[i].Text, "\r\n", "\n")
 	return wrapRuns([]Run{{Text: strings.TrimSuffix(text, "\n")}}, w)
 }
 
 // Holds reports whether the query is in page i, or begins there.
 func (d *Doc) Holds(i int, q match.Query) bool {
+	if d.parts == nil {
+		return d.text.Holds(i, q)
+	}
 	page, next := d.parts[i].Text, ""
 	if i+1 < len(d.parts) {
 		next = d.parts[i+1].Text[:min(len(d.parts[i+1].Text), look)]

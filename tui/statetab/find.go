@@ -26,7 +26,7 @@ func Find(ctx context.Context, c *Content, text string) (Matches, error) {
 
 // firstMatch returns the first match at or after n, and whether n is it.
 func (p *Pane) firstMatch(n jsontape.Node) (i int, found bool) {
-	if n < 0 {
+	if n < 0 || len(p.matches.At) == 0 {
 		return 0, false
 	}
 	return slices.BinarySearchFunc(p.matches.At, p.c.placeOf(n), func(m, at jsontape.Node) int { return int(p.c.placeOf(m) - at) })
@@ -44,12 +44,6 @@ func (p *Pane) SetMatches(m Matches) bool {
 // Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
 // the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
-	of = len(p.matches.At)
-	if p.c == nil || of == 0 {
-		return 0, 0
-	}
 	i, on := p.firstMatch(p.cursorValue())
-	i = match.Step(i, on, n, of)
-	p.Select(p.matches.At[i])
-	return i + 1, of
+	return p.matches.Show(i, on, n, p.Select)
 }

@@ -17,3 +17,31 @@ func (t Turned[K]) Flip(row K) {
 	}
 	t[row] = struct{}{}
 }
+
+// Folds says which rows of a list are open: all or none, and the other way round those that the person turned. The zero
+// Folds has all rows closed.
+type Folds[K comparable] struct {
+	// All says that the rows are open that were not turned.
+	All    bool
+	turned Turned[K]
+}
+
+// IsOpen reports whether a row is open.
+func (f *Folds[K]) IsOpen(row K) bool { return f.All != f.turned.Has(row) }
+
+// Turn opens a row that is closed, and closes one that is open.
+func (f *Folds[K]) Turn(row K) {
+	if f.turned == nil {
+		f.turned = Turned[K]{}
+	}
+	f.turned.Flip(row)
+}
+
+// SetAll opens or closes all rows.
+func (f *Folds[K]) SetAll(open bool) {
+	f.All = open
+	f.Forget()
+}
+
+// Forget has no row turned.
+func (f *Folds[K]) Forget() { clear(f.turned) }

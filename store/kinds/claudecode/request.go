@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path"
 	"slices"
@@ -26,13 +24,10 @@ import (
 //	api-request        {id, base, keep, tail, shapeHash, params, cacheControl: [{path, value}], requestDigest}
 //	assistant          {requestRef}
 //
-// Its messages are the first keep of those of base, then tail. requestDigest is the same hash of {params…, system,
-// tools, messages} with cache_control put back. The rules were found by running 2.1.330 and 2.1.332.
+// A request begins with the first keep messages of its base, and tail follows. requestDigest hashes {params…, system,
+// tools, messages} in the same way, with cache_control put back. The rules were found by running 2.1.330 and 2.1.332.
 
 const typeShape, typeBlob = "api-request-shape", "api-request-blob"
-
-// cacheControl marks where the provider caches a request. Hashes leave it out.
-const cacheControl = "cache_control"
 
 // sent is an api-request record.
 type sent struct {
@@ -208,11 +203,11 @@ func (all *requests) assemble(r *request.Request, is sent, s *chat.Session, e *c
 	r.Body = jsontape.Compact(r.Body)
 	digest := is.Get("requestDigest").Text()
 	text, err := t.AppendCanonical(nil, 0, nil)
-	if r.Proven = err == nil && sumOf(text) == digest; !r.Proven {
+	if r.Proven = err == nil && model.SnapshotID(text) == digest; !r.Proven {
 		if t, err = jsontape.Parse(withBlocks(t)); err == nil {
 			text, err = t.AppendCanonical(nil, 0, nil)
 		}
-		r.Proven = err == nil && sumOf(text) == digest
+		r.Proven = err == nil && model.SnapshotID(text) == digest
 	}
 	if !r.Proven && r.Unknown == nil {
 		r.Unknown = append(r.Unknown, "something: the digest that Claude Code kept is of another request")
@@ -279,10 +274,10 @@ func (all *requests) find(hashes []string, s *chat.Session, e *chat.Entry) (foun
 				continue
 			}
 			if text, err := t.AppendCanonical(nil, 0, isCacheControl); err == nil {
-				if bytes.Contains(message, []byte(cacheControl)) {
+				if bytes.Contains(message, []byte(request.CacheControl)) {
 					message = text
 				}
-				take(sumOf(text), message)
+				take(model.SnapshotID(text), message)
 			}
 		}
 	}
@@ -321,16 +316,9 @@ func spellings(records []chat.Value) (list [][]byte) {
 }
 
 // isCacheControl reports whether hashes leave a member out.
-func isCacheControl(key string) bool { return key == cacheControl }
+func isCacheControl(key string) bool { return key == request.CacheControl }
 
-// sumOf returns the hash of a text.
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// putCacheControl puts the marks of a cache into the body of a request, and takes out those that the records of the
-// conversation have.
+// putCacheControl puts the marks of a cache into the body of a request, which has none.
 func putCacheControl(body []byte, marks chat.Value) ([]byte, error) {
 	t, err := jsontape.Parse(body)
 	if err != nil {
@@ -349,7 +337,7 @@ func putCacheControl(body []byte, marks chat.Value) ([]byte, error) {
 				return nil, fmt.Errorf("the request has no %s", mark.Get("path").Raw())
 			}
 		}
-		p.Put(n, cacheControl, mark.Get("value").Raw())
+		p.Put(n, request.CacheControl, mark.Get("value").Raw())
 	}
 	return p.Bytes(), nil
 }
