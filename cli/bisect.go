@@ -88,11 +88,11 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 				}
 				switch {
 				case x == nil:
-					b.test = b.commandTest(command)
+					b.test = b.testBy(b.judgeByCommand(command))
 				case sent:
 					test, end := x.Within(within).Filter(ctx)
 					defer end()
-					b.test = b.requestTest(test)
+					b.test = b.testBy(judgeBy(test))
 				default:
 					b.test = b.query.TestOf(x.Within(within))
 				}
@@ -123,34 +123,34 @@ type bisection struct {
 	sent      bool // the test sees requests
 }
 
-// errNoRequest: a test sees requests, and there is no request at a visit.
-var errNoRequest = errors.New("the model was sent nothing there")
+// judge judges the input of a test at a visit.
+type judge func(ctx context.Context, n model.Node, input []byte) (query.Verdict, string, error)
 
-// readInput returns the input of a test at a visit: the state, or the request.
-func (b *bisection) readInput(ctx context.Context, n model.Node) ([]byte, error) {
-	if !b.sent {
-		return b.store.State(ctx, b.timeline.Header(n).Ref())
-	}
-	sent, err := query.RequestAt(ctx, b.store, query.AroundOf(b.timeline, n))
-	if errors.Is(err, query.ErrNoRequest) {
-		return nil, errNoRequest
-	} else if err != nil {
-		return nil, err
-	}
-	return sent.Body, nil
-}
-
-// requestTest returns the test that an expression makes of a request.
-func (b *bisection) requestTest(holds func([]byte) (bool, error)) query.Test {
+// testBy returns the test that judges states, or requests. A visit without a request is skipped.
+func (b *bisection) testBy(j judge) query.Test {
 	return func(ctx context.Context, n model.Node) (query.Verdict, string, error) {
-		body, err := b.readInput(ctx, n)
-		if errors.Is(err, errNoRequest) {
-			return query.Skipped, err.Error(), nil
+		if !b.sent {
+			state, err := b.store.State(ctx, b.timeline.Header(n).Ref())
+			if err != nil {
+				return 0, "", err
+			}
+			return j(ctx, n, state)
+		}
+		sent, err := query.RequestAt(ctx, b.store, query.AroundOf(b.timeline, n))
+		if errors.Is(err, query.ErrNoRequest) {
+			return query.Skipped, "the model was sent nothing there", nil
 		} else if err != nil {
 			return 0, "", err
 		}
+		return j(ctx, n, sent.Body)
+	}
+}
+
+// judgeBy returns the judge that an expression is.
+func judgeBy(holds func([]byte) (bool, error)) judge {
+	return func(ctx context.Context, _ model.Node, input []byte) (query.Verdict, string, error) {
 		limit := (*query.LimitError)(nil)
-		switch good, err := holds(body); {
+		switch good, err := holds(input); {
 		case errors.As(err, &limit) || ctx.Err() != nil:
 			return 0, "", err
 		case err != nil:
@@ -175,15 +175,9 @@ const (
 	stopCode = 128
 )
 
-// commandTest returns the test that runs a command on a state.
-func (b *bisection) commandTest(command []string) query.Test {
-	return func(ctx context.Context, n model.Node) (query.Verdict, string, error) {
-		input, err := b.readInput(ctx, n)
-		if errors.Is(err, errNoRequest) {
-			return query.Skipped, err.Error(), nil
-		} else if err != nil {
-			return 0, "", err
-		}
+// judgeByCommand returns the judge that runs a command on an input.
+func (b *bisection) judgeByCommand(command []string) judge {
+	return func(ctx context.Context, n model.Node, input []byte) (query.Verdict, string, error) {
 		var said tail
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 		cmd.Stdin, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(input), &said, longestWait
@@ -192,7 +186,7 @@ func (b *bisection) commandTest(command []string) query.Test {
 			cmd.Env = append(cmd.Env, "HINDCAST_SESSION="+b.session)
 		}
 		inGroup(cmd)
-		err = cmd.Run()
+		err := cmd.Run()
 		if ctx.Err() != nil {
 			return 0, "", ctx.Err()
 		}

@@ -71,7 +71,6 @@ before could not be used for.`,
 // comparedRequest is a request, and the one that it is compared with.
 type comparedRequest struct {
 	header         model.Header
-	at, earlierAt  query.Around
 	later, earlier *query.Sent // earlier is nil for none
 	comparison     *request.Comparison
 }
@@ -87,32 +86,27 @@ func (o *subject) compareRequests(ctx context.Context) (*comparedRequest, error)
 	if err != nil {
 		return nil, err
 	}
-	read := func(at query.Around) (*query.Sent, error) {
+	read := func(n model.Node) (*query.Sent, error) {
+		at := query.AroundOf(t, n)
 		sent, err := query.RequestAt(ctx, o.store, at)
 		if errors.Is(err, query.ErrNoRequest) {
 			err = &advisedError{fmt.Errorf("context: %s: %w", at.Name, err), "messages shows what the state has; log lists the snapshots"}
 		}
 		return sent, err
 	}
-	c := &comparedRequest{header: t.Header(n), at: query.AroundOf(t, n)}
-	if c.later, err = read(c.at); err != nil {
+	c := &comparedRequest{header: t.Header(n)}
+	if c.later, err = read(n); err != nil {
 		return nil, err
 	}
-	if both {
-		if n, err = findVisit(t, from); err == nil {
-			c.earlierAt = query.AroundOf(t, n)
-		}
-	} else {
-		c.earlierAt, both, err = query.RequestBefore(ctx, o.store, c.at, c.later)
+	if !both {
+		c.earlier, err = query.RequestBefore(ctx, o.store, query.AroundOf(t, n), c.later)
+	} else if n, err = findVisit(t, from); err == nil {
+		c.earlier, err = read(n)
 	}
-	if err != nil || !both {
-		return c, err
+	if c.earlier != nil {
+		c.comparison = request.Compare(c.earlier.Outline, c.later.Outline)
 	}
-	if c.earlier, err = read(c.earlierAt); err != nil {
-		return nil, err
-	}
-	c.comparison = request.Compare(c.earlier.Outline, c.later.Outline)
-	return c, nil
+	return c, err
 }
 
 // contextJSON is `context --json`.
@@ -181,7 +175,7 @@ type requestChange struct {
 func contextOf(c *comparedRequest) *contextJSON {
 	s := c.later
 	doc := &contextJSON{
-		Name: c.at.Name, ID: c.at.ID, SessionID: c.at.Session, Proof: s.Proof(), Unknown: append([]string{}, s.Unknown...),
+		Name: c.later.Of.Name, ID: c.later.Of.ID, SessionID: c.later.Of.Session, Proof: s.Proof(), Unknown: append([]string{}, s.Unknown...),
 		Model: s.Model, Purpose: s.Purpose, Bytes: requestBytes{s.SystemBytes, s.ToolBytes, s.MessageBytes}, Tools: s.Tools, Messages: s.Messages(),
 		Blocks: blocksOf(s.Outline, func(*request.Block) bool { return true }),
 	}
@@ -197,7 +191,7 @@ func contextOf(c *comparedRequest) *contextJSON {
 	}
 	of := c.comparison
 	doc.Against = &requestsCompared{
-		Name: c.earlierAt.Name, ID: c.earlierAt.ID, Messages: of.Messages, Common: of.Common,
+		Name: c.earlier.Of.Name, ID: c.earlier.Of.ID, Messages: of.Messages, Common: of.Common,
 		Kept: append([]int{}, of.Kept...), Dropped: append([]int{}, of.Dropped...), New: append([]int{}, of.New...), Changes: []requestChange{},
 		DroppedBlocks: blocksOf(c.earlier.Outline, of.IsDropped),
 	}
@@ -252,7 +246,7 @@ func (p *printer) writeContext(c *comparedRequest) {
 
 // writeRequestHead writes what a request is, and what it has of the one before it.
 func (p *printer) writeRequestHead(c *comparedRequest) {
-	fmt.Fprintln(p, p.paint.in(bold, p.fitLine(fmt.Sprintf("%s %s  %s", printable.String(c.at.Session), c.at.Name, printable.String(c.header.Title)), 0)))
+	fmt.Fprintln(p, p.paint.in(bold, p.fitLine(fmt.Sprintf("%s %s  %s", printable.String(c.later.Of.Session), c.later.Of.Name, printable.String(c.header.Title)), 0)))
 	fmt.Fprintln(p, p.fitLine(p.glyphs.Sentence(c.later.Summary()), 0))
 	if len(c.later.Unknown) > 0 {
 		p.writeSentence("", "not known: "+strings.Join(c.later.Unknown, ", "))
@@ -260,7 +254,7 @@ func (p *printer) writeRequestHead(c *comparedRequest) {
 	if c.earlier == nil {
 		return
 	}
-	p.writeSentence("", fmt.Sprintf("against %s: %s", c.earlierAt.Name, c.comparison.Counts()))
+	p.writeSentence("", fmt.Sprintf("against %s: %s", c.earlier.Of.Name, c.comparison.Counts()))
 	for _, change := range c.comparison.Changes {
 		if change.Kind != request.Dropped {
 			p.writeSentence("  ", change.Text)

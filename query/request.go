@@ -17,6 +17,8 @@ import (
 // one behind it.
 type Sent struct {
 	*request.Outline
+	// Of is the snapshot that was asked for.
+	Of Neighbour
 	// AnsweredAt is the snapshot of that answer; the zero value where none came.
 	AnsweredAt Neighbour
 }
@@ -73,6 +75,11 @@ func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
 	if err != nil {
 		return nil, err
 	}
+	return at.complete(ctx, s, r, a)
+}
+
+// complete puts the messages of the state into a request that the store has none of, and reads it.
+func (at Around) complete(ctx context.Context, s store.Store, r request.Request, a answer) (_ *Sent, err error) {
 	if !r.HasMessages() {
 		if a.conversation == nil { // of a store that knows the answer
 			before, there := at.Neighbour, true
@@ -98,7 +105,7 @@ func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sent{o, a.at}, nil
+	return &Sent{o, at.Neighbour, a.at}, nil
 }
 
 // listMended says how the framework of a kind mends some of the first n messages of a state before it sends them.
@@ -207,21 +214,29 @@ func conversationAt(ctx context.Context, s store.Store, at Neighbour) (*conversa
 	return conversation.Decode(tape), nil
 }
 
-// RequestBefore returns the snapshot of the request before one: the nearest ancestor of its answer that is an answer
-// itself; false without one. It returns the errors of RequestAt.
-func RequestBefore(ctx context.Context, s store.Store, at Around, sent *Sent) (before Around, there bool, err error) {
+// RequestBefore returns the request before one, that of the nearest ancestor of its answer that is an answer itself; nil
+// without one. It returns the errors of RequestAt.
+func RequestBefore(ctx context.Context, s store.Store, at Around, sent *Sent) (*Sent, error) {
 	line := at.line()
 	from := slices.Index(line, sent.AnsweredAt)
 	if from < 0 { // none came
 		from = len(at.behind)
 	}
 	for i := from + 1; i < len(line); i++ {
-		before = Around{Neighbour: line[i], before: line[i+1:]}
-		if _, a, err := before.findAnswer(ctx, s); err != nil || a.at == before.Neighbour {
-			return before, err == nil, err
+		before := Around{Neighbour: line[i], before: line[i+1:]}
+		r, a, err := before.findAnswer(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if a.at == before.Neighbour {
+			sent, err := before.complete(ctx, s, r, a)
+			if errors.Is(err, ErrNoRequest) { // it begins with an answer
+				err = nil
+			}
+			return sent, err
 		}
 	}
-	return Around{}, false, nil
+	return nil, nil
 }
 
 // Summary says on one line what was sent: "21 messages · 3,696 tokens in, 3,676 from cache · system 7.2 kB, 12 tools

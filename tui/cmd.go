@@ -311,8 +311,10 @@ func (m *Model) subject() subject {
 		s.base, s.baseName = t.FullHeader(base), t.Name(base)
 		s.with = s.base.Ref()
 	}
-	if s.around = query.AroundOf(t, n); base != model.NoNode && base != t.Base(n) {
-		s.aroundBase = query.AroundOf(t, base)
+	if m.current == tabOf(keymap.ShowContext) {
+		if s.around = query.AroundOf(t, n); base != model.NoNode && base != t.Base(n) {
+			s.aroundBase = query.AroundOf(t, base)
+		}
 	}
 	return s
 }

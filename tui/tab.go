@@ -61,7 +61,7 @@ type subject struct {
 	faults   []model.Fault
 	labels   []model.Label
 	// around is the snapshot and its neighbours, and aroundBase the mark or the head that the person compares with; the
-	// zero value if that is the parent.
+	// zero value if that is the parent, and where another tab shows.
 	around, aroundBase query.Around
 	usage              *infotab.Usage  // nil where another tab shows
 	files              *filestab.Shown // nil where another tab shows

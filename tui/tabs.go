@@ -158,20 +158,16 @@ func (f *source) prepareContext(ctx context.Context, s subject) (*contexttab.Con
 	if err != nil {
 		return nil, err
 	}
-	with, there := s.aroundBase, s.aroundBase.ID != ""
-	if !there {
-		if with, there, err = query.RequestBefore(ctx, f.store, s.around, sent); err != nil {
-			return nil, err
-		}
+	var earlier *query.Sent
+	if s.aroundBase.ID == "" {
+		earlier, err = query.RequestBefore(ctx, f.store, s.around, sent)
+	} else if earlier, err = query.RequestAt(ctx, f.store, s.aroundBase); errors.Is(err, query.ErrNoRequest) {
+		err = nil
 	}
-	var other contexttab.Compared
-	if there {
-		other.Name = with.Name
-		if other.Sent, err = query.RequestAt(ctx, f.store, with); err != nil && !errors.Is(err, query.ErrNoRequest) {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
-	return contexttab.Prepare(sent, other), nil
+	return contexttab.Prepare(sent, earlier), nil
 }
 
 // hidesStates reports whether a fault says that the states of a session are not read.

@@ -52,14 +52,8 @@ const (
 	dropped
 )
 
-// Compared is a request to compare with: what it has, and the name of its snapshot.
-type Compared struct {
-	*query.Sent
-	Name string
-}
-
-// Prepare works out what to show of a request. It compares it with another one, unless that has no Sent.
-func Prepare(later *query.Sent, with Compared) *Content {
+// Prepare works out what to show of a request. It compares it with an earlier one, unless that is nil.
+func Prepare(later, earlier *query.Sent) *Content {
 	c := &Content{later: later.Outline}
 	line := func(pick sheet.Pick, format string, args ...any) {
 		c.units = append(c.units, unit{text: fmt.Sprintf(format, args...), pick: pick})
@@ -69,9 +63,9 @@ func Prepare(later *query.Sent, with Compared) *Content {
 		line(sheet.Muted, "not known: %s", strings.Join(later.Unknown, ", "))
 	}
 	var changed *request.Comparison
-	if with.Sent != nil {
-		changed = request.Compare(with.Outline, later.Outline)
-		line(sheet.Text, "against %s: %s", with.Name, changed.Counts())
+	if earlier != nil {
+		changed = request.Compare(earlier.Outline, later.Outline)
+		line(sheet.Text, "against %s: %s", earlier.Of.Name, changed.Counts())
 		for _, change := range changed.Changes {
 			pick := sheet.Pick(sheet.Muted)
 			if change.Kind.Breaks() {
@@ -95,9 +89,9 @@ func Prepare(later *query.Sent, with Compared) *Content {
 	if changed != nil && len(changed.Dropped) > 0 {
 		line(nil, "")
 		line(sheet.Strong, "what the model no longer saw")
-		for i := range with.Blocks {
-			if b := &with.Blocks[i]; changed.IsDropped(b) {
-				c.units = append(c.units, unit{b: b, of: with.Outline, sign: dropped, pick: func(t *theme.Tokens) theme.Style { return t.Removed }})
+		for i := range earlier.Blocks {
+			if b := &earlier.Blocks[i]; changed.IsDropped(b) {
+				c.units = append(c.units, unit{b: b, of: earlier.Outline, sign: dropped, pick: func(t *theme.Tokens) theme.Style { return t.Removed }})
 			}
 		}
 	}

@@ -36,7 +36,8 @@ func compactedRequest(t testing.TB) *Content {
 	earlier := sentRequest(t, request.Request{Body: fmt.Appendf(nil, head, "", work), Proven: true})
 	later := sentRequest(t, request.Request{Body: fmt.Appendf(nil, head, `,{"name":"Skill"}`, summary), Unknown: []string{"settings"},
 		Usage: conversation.Usage{Counted: true, Input: 3696, CacheRead: 20}})
-	return Prepare(later, Compared{earlier, "#7"})
+	earlier.Of.Name = "#7"
+	return Prepare(later, earlier)
 }
 
 func TestPane_looksAsDrawn(t *testing.T) {
@@ -98,7 +99,7 @@ func TestPane_anyUse(t *testing.T) {
 			}
 			return fmt.Appendf(nil, `{"system":%q,"tools":[{"name":"\u001b]0;t\u0007"}],"messages":[%s]}`, "word word", list)
 		}
-		c := Prepare(sentRequest(t, request.Request{Body: body("later")}), Compared{sentRequest(t, request.Request{Body: body("earlier")}), "#1"})
+		c := Prepare(sentRequest(t, request.Request{Body: body("later")}), sentRequest(t, request.Request{Body: body("earlier")}))
 		size := screentest.AnySize(t, 90)
 		p := screentest.Show(New(screentest.Colourless()), c, size.W, size.H)
 		screentest.AnyUse(t, p, size, func(text string) Matches {
