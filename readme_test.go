@@ -285,9 +285,8 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// Every line behind a "$ " is run, all of a page in one directory, and what
-// follows it is what it wrote. In the directory is a store of Strands, and two of Claude
-// Code, in which nobody has written for long.
+// The test runs every line behind a "$ ", all of a page in one directory, and compares the output with the lines that
+// follow. The directory has a store of Strands and two of Claude Code, whose files are old.
 func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 	for _, p := range consoles {
 		t.Run(string(p), func(t *testing.T) { p.runConsoles(t) })

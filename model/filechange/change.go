@@ -1,8 +1,8 @@
 // Package filechange reads from the messages of an agent what its steps did to files, and folds the changes of
 // several steps into one patch.
 //
-// A change repeats the tool: a patch, both texts, or only the call's own words. Whether it is what lies on the
-// disk is a question for git. Every path and every line is untrusted.
+// A change repeats the tool: a patch, both texts, or only the call's own words. Git knows whether the disk has the
+// same. Every path and every line is untrusted.
 package filechange
 
 import (

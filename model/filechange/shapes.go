@@ -10,9 +10,9 @@ import (
 
 // Where the agents record what a call did
 //
-// A message in the state of a coding agent has the agent's own record under "raw", or a list of them. places says
-// where in a record the result of a call stands, and by what it names the call; shapes says what is in such a
-// result. Sources: stores recorded with Claude Code 2.1.330, Codex 0.169 and 0.77, Gemini CLI 0.61, opencode 1.18,
+// A message in the state of a coding agent has the agent's own record under "raw", or a list of them. places has
+// the paths of a call's result and of the call's id in a record, shapes the members of such a result that tell of a
+// file. Sources: stores recorded with Claude Code 2.1.330, Codex 0.169 and 0.77, Gemini CLI 0.61, opencode 1.18,
 // Copilot CLI 1.0, pi 0.74 and 1.6, OpenHands SDK 1.58, crush 0.10.
 
 // place is a place in a record. A step "*" is each element of a list. ID is the path of the call's id beside the

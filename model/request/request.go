@@ -61,7 +61,7 @@ var promptKeys = []string{"system_prompt", "systemPrompt"}
 
 // WithMessages returns the request with the first n messages of a state, where the store has not kept its messages. The
 // other members of the body stay, and Unknown names those that it lacks. A first message of the system is the system
-// prompt, and one that says what the system prompt of the body says is left out.
+// prompt, and a message that repeats the system prompt of the body is left out.
 func (r Request) WithMessages(c *conversation.Conversation, n int) Request {
 	t, list := c.Tape(), []byte(nil)
 	for _, key := range promptKeys {

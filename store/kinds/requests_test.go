@@ -59,7 +59,7 @@ func outlineOf(sent *query.Sent) (list []string) {
 	return list
 }
 
-// A request has what the records of its agent have of it, and says what it lacks.
+// A request has the system prompt, the tools and the settings that its agent records, and names the others.
 func TestRequests_haveWhatIsRecorded(t *testing.T) {
 	const prompt = "You are a coding agent running in the Codex CLI"
 	for _, c := range []struct {
@@ -250,7 +250,7 @@ func (r *requestRow) list(counted map[string]int) string {
 	return strings.Join(words, ", ")
 }
 
-// The table of what a request has is what the requests at all snapshots of the recorded stores have.
+// The requests at all snapshots of the recorded stores make the table of requests.
 func TestRequests_areAsTheTableSays(t *testing.T) {
 	skip.Sequential(t)
 	rows, kinds := map[string]*requestRow{}, []string(nil)

@@ -840,7 +840,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// A slash command that the model answers is a prompt. An interruption is none, nor is what the program itself answers.
+// A slash command that the model answers opens a turn. An interruption and a command that the program answers do not.
 func TestTurns(t *testing.T) {
 	image := rec{kind: "user", id: "i", parent: "h", says: []any{map[string]any{"type": "image"}}}
 	dir, _ := written(t, list(

@@ -56,7 +56,7 @@ func TestRequest_isProven(t *testing.T) {
 	}
 }
 
-// A request of which something is missing, or is another than it was, is not proven and says what it lacks.
+// A request that lost a part, or has another one, is not proven and names the part.
 func TestRequest_damaged(t *testing.T) {
 	file := filepath.Join(requestFixtures, "-home-demo-w", compactedSession+".jsonl")
 	text, err := os.ReadFile(file)

@@ -8,8 +8,8 @@ import (
 	"hindcast/store/engine"
 )
 
-// request says what is not known of the messages of a request. The conversation manager's record says how many it has
-// taken out by now, and none says when: only the model that is asked next is sent the messages of the state for sure.
+// request names the messages that a request may lack. The conversation manager's record has how many messages it took
+// out by now, but not when: only the next request has the messages of the state for sure.
 func (s *Store) request(ctx context.Context, in engine.In, row *engine.Row) (r request.Request, err error) {
 	r.ByState = true
 	p := row.Place.Own.(place)
