@@ -1,6 +1,9 @@
 package filechange
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // How two texts are compared: by lines, with the shortest script of Myers's algorithm, "An O(ND) difference
 // algorithm and its variations" (1986). Texts that differ in more than mostEdits lines differ as a whole between the
@@ -109,9 +112,7 @@ func shortestScript(a, b []string) (script []signed) {
 			script = append(script, signed{'+', b[y]})
 		}
 	}
-	for i, j := 0, len(script)-1; i < j; i, j = i+1, j-1 {
-		script[i], script[j] = script[j], script[i]
-	}
+	slices.Reverse(script)
 	return script
 }
 
