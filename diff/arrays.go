@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 
+	"hindcast/model/align"
 	"hindcast/model/jsontape"
 )
 
@@ -17,15 +18,15 @@ type arrangement struct {
 
 // arrange aligns two arrays and pairs what that left on both sides by class, in
 // order: those were moved.
-func (l *aligner) arrange(old, new []uint64) arrangement {
-	a := arrangement{match: l.align(old, new), away: make([]bool, len(old)), from: make([]int32, len(new))}
+func (c *comparer) arrange(old, new []uint64) arrangement {
+	a := arrangement{match: c.Align(old, new), away: make([]bool, len(old)), from: make([]int32, len(new))}
 	for j := range a.from {
-		a.from[j] = none
+		a.from[j] = align.None
 	}
 	partnered := make([]bool, len(new))
 	left := make(map[uint64][]int32)
 	for i, j := range a.match {
-		if j != none {
+		if j != align.None {
 			partnered[j] = true
 			continue
 		}
@@ -54,7 +55,7 @@ func (a *arrangement) gaps() iter.Seq[gap] {
 	return func(yield func(gap) bool) {
 		g := gap{}
 		for ; g.endI < len(a.match); g.endI++ {
-			if a.match[g.endI] == none {
+			if a.match[g.endI] == align.None {
 				continue
 			}
 			if g.endJ = int(a.match[g.endI]); !yield(g) {
@@ -75,7 +76,7 @@ func (a *arrangement) unpairedIn(g gap) (removed, added []int) {
 		}
 	}
 	for j := g.j; j < g.endJ; j++ {
-		if a.from[j] == none {
+		if a.from[j] == align.None {
 			added = append(added, j)
 		}
 	}
@@ -114,14 +115,14 @@ func (c *comparer) between(p arrays, arr *arrangement, g gap, entry, head int32)
 	// What was removed comes before what was added in its place.
 	remove := func(until int) {
 		for ; r < until; r++ {
-			c.add(Removed, p.olds[removed[r]].span(), Span{}, place{parent: entry, old: head + int32(removed[r]), new: none})
+			c.add(Removed, p.olds[removed[r]].span(), Span{}, place{parent: entry, old: head + int32(removed[r]), new: align.None})
 		}
 	}
 	for j := g.j; j < g.endJ; j++ {
-		at := place{parent: entry, old: none, new: head + int32(j)}
-		paired := len(pairs) > 0 && int(pairs[0].b) == a
+		at := place{parent: entry, old: align.None, new: head + int32(j)}
+		paired := len(pairs) > 0 && int(pairs[0].B) == a
 		if len(pairs) > 0 {
-			remove(int(pairs[0].a))
+			remove(int(pairs[0].A))
 		} else {
 			remove(len(removed))
 		}
@@ -157,8 +158,8 @@ func (c *comparer) move(p arrays, i, j int, at place) error {
 		return nil
 	}
 	if !jsontape.Equal(old.tape, old.node, new.tape, new.node) {
-		c.add(Removed, old.span(), Span{}, place{parent: at.parent, old: at.old, new: none})
-		c.add(Added, Span{}, new.span(), place{parent: at.parent, old: none, new: at.new})
+		c.add(Removed, old.span(), Span{}, place{parent: at.parent, old: at.old, new: align.None})
+		c.add(Added, Span{}, new.span(), place{parent: at.parent, old: align.None, new: at.new})
 		return nil
 	}
 	entry := c.add(Moved, old.span(), new.span(), at)

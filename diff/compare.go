@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"hindcast/model/align"
 	"hindcast/model/jsontape"
 )
 
@@ -56,14 +57,14 @@ func Compare(ctx context.Context, old, new State) (*Result, error) {
 		return nil, err
 	}
 	c := comparer{ctx: ctx}
-	if err := c.values(value{tape: a}, value{tape: b}, place{parent: none, old: none, new: none}); err != nil {
+	if err := c.values(value{tape: a}, value{tape: b}, place{parent: align.None, old: align.None, new: align.None}); err != nil {
 		return nil, err
 	}
 	return c.result(r), nil
 }
 
 func (c *comparer) result(r *Result) *Result {
-	r.Entries, r.Coarse, r.Duplicates = c.entries, c.coarse, c.duplicates
+	r.Entries, r.Coarse, r.Duplicates = c.entries, c.Coarse, c.duplicates
 	r.count()
 	return r
 }

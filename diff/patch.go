@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"hindcast/model/align"
 	"hindcast/model/jsontape"
 )
 
@@ -71,7 +72,7 @@ func (p *patcher) inside(e *Entry, i int32, path []byte) error {
 	}
 	for k := i + 1; k < e.End; k = p.r.Entries[k].End {
 		child := &p.r.Entries[k]
-		if err := p.entry(child, k, p.r.appendStep(path, child, none)); err != nil {
+		if err := p.entry(child, k, p.r.appendStep(path, child, align.None)); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func (p *patcher) array(e *Entry, i int32, path []byte) error {
 	slots, left := p.slots(e, i)
 	sizes := newSums(slots)
 	for s, t := range slots {
-		if t.entry == none {
+		if t.entry == align.None {
 			continue
 		}
 		child := &p.r.Entries[t.entry]
@@ -173,7 +174,7 @@ func (p *patcher) slots(e *Entry, i int32) (slots []slot, left map[int32]int) {
 			}
 		}
 		if run > 0 {
-			slots = append(slots, slot{entry: none, size: run})
+			slots = append(slots, slot{entry: align.None, size: run})
 			old, new = old+run, new+run
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"pgregory.net/rapid"
 
+	"hindcast/model/align"
 	"hindcast/model/jsontape"
 )
 
@@ -88,7 +89,7 @@ func TestComparer_collisionsHideNothing(t *testing.T) {
 		old, new := text([]any{v, number("1")}, plainSpelling{}), text(append(w, nil), plainSpelling{})
 		a, b := value{tape: parse(t, old)}, value{tape: parse(t, new)}
 		c := comparer{ctx: context.Background()}
-		root := c.add(Within, a.span(), b.span(), place{parent: none, old: none, new: none})
+		root := c.add(Within, a.span(), b.span(), place{parent: align.None, old: align.None, new: align.None})
 		var p arrays
 		p.olds, _ = rest(a, a.tape.First(0))
 		p.news, _ = rest(b, b.tape.First(0))

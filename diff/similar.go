@@ -1,6 +1,9 @@
 package diff
 
-import "hindcast/model/jsontape"
+import (
+	"hindcast/model/align"
+	"hindcast/model/jsontape"
+)
 
 // What is left between two matched elements of an array was removed on one side
 // and added on the other, or it is the same element changed. One against one
@@ -20,25 +23,25 @@ const (
 
 // pairUp returns the pairs of removed and added elements that are one element
 // changed, as positions in removed and added, ascending.
-func (c *comparer) pairUp(p arrays, removed, added []int) ([]pair, error) {
+func (c *comparer) pairUp(p arrays, removed, added []int) ([]align.Pair, error) {
 	if len(removed) == 0 || len(added) == 0 {
 		return nil, nil
 	}
 	if len(removed) == 1 && len(added) == 1 {
-		return []pair{{0, 0}}, nil
+		return []align.Pair{{A: 0, B: 0}}, nil
 	}
 	olds, news := valuesAt(p.olds, removed), valuesAt(p.news, added)
 	if len(removed)*len(added) <= maxTable {
 		return c.bestPairs(olds, news)
 	}
-	c.coarse = true
-	var pairs []pair
+	c.Coarse = true
+	var pairs []align.Pair
 	for i := range min(len(olds), len(news)) {
 		if err := c.tick(); err != nil {
 			return nil, err
 		}
 		if likeness(olds[i], news[i]) >= similar {
-			pairs = append(pairs, pair{int32(i), int32(i)})
+			pairs = append(pairs, align.Pair{A: int32(i), B: int32(i)})
 		}
 	}
 	return pairs, nil
@@ -53,7 +56,7 @@ func valuesAt(all []value, at []int) []value {
 }
 
 // bestPairs returns the similar pairs that do not cross and have most in common.
-func (c *comparer) bestPairs(removed, added []value) ([]pair, error) {
+func (c *comparer) bestPairs(removed, added []value) ([]align.Pair, error) {
 	// best[i][j] is the most that removed[i:] and added[j:] can have in common.
 	width := len(added) + 1
 	best := make([]int32, (len(removed)+1)*width)
@@ -71,11 +74,11 @@ func (c *comparer) bestPairs(removed, added []value) ([]pair, error) {
 			best[i*width+j] = here
 		}
 	}
-	var pairs []pair
+	var pairs []align.Pair
 	for i, j := 0, 0; i < len(removed) && j < len(added); {
 		here := best[i*width+j]
 		if l := like[i*len(added)+j]; l > 0 && here == l+best[(i+1)*width+j+1] {
-			pairs = append(pairs, pair{int32(i), int32(j)})
+			pairs = append(pairs, align.Pair{A: int32(i), B: int32(j)})
 			i, j = i+1, j+1
 		} else if here == best[(i+1)*width+j] {
 			i++

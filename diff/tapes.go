@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 
+	"hindcast/model/align"
 	"hindcast/model/jsontape"
 )
 
 // comparer adds entries to a result. Its methods call each other once for each
 // level of the states, which [jsontape.MaxDepth] bounds.
 type comparer struct {
-	aligner
+	align.Aligner
 	ctx        context.Context
 	entries    []Entry
 	duplicates bool
@@ -123,14 +124,14 @@ func (c *comparer) members(old, new value, entry int32) error {
 		switch {
 		case p.New < 0:
 			o := old.at(p.Old)
-			c.add(Removed, o.span(), Span{}, place{parent: entry, old: none, new: none, key: o.keySpan()})
+			c.add(Removed, o.span(), Span{}, place{parent: entry, old: align.None, new: align.None, key: o.keySpan()})
 		case p.Old < 0:
 			n := new.at(p.New)
-			c.add(Added, Span{}, n.span(), place{parent: entry, old: none, new: none, key: n.keySpan()})
+			c.add(Added, Span{}, n.span(), place{parent: entry, old: align.None, new: align.None, key: n.keySpan()})
 		default:
 			before := len(c.entries)
 			n := new.at(p.New)
-			if err := c.values(old.at(p.Old), n, place{parent: entry, old: none, new: none, key: n.keySpan()}); err != nil {
+			if err := c.values(old.at(p.Old), n, place{parent: entry, old: align.None, new: align.None, key: n.keySpan()}); err != nil {
 				return err
 			}
 			if len(c.entries) == before {

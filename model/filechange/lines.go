@@ -3,11 +3,12 @@ package filechange
 import (
 	"slices"
 	"strings"
+
+	"hindcast/model/align"
 )
 
-// How two texts are compared: by lines, with the shortest script of Myers's algorithm, "An O(ND) difference
-// algorithm and its variations" (1986). Texts that differ in more than mostEdits lines differ as a whole between the
-// lines that they begin and end with alike.
+// How two texts are compared: by lines, with the fewest edits. Texts that differ in more than mostEdits lines differ as a
+// whole between the lines that they begin and end with alike.
 
 const (
 	mostEdits   = 400
@@ -16,17 +17,11 @@ const (
 
 // Compare returns the hunks that lead from one text to another.
 func Compare(before, after string) []Hunk {
-	a, b := splitLines(before), splitLines(after)
-	return joinHunks(compareLines(a, b), contextSize)
+	return joinHunks(compareLines(splitLines(before), splitLines(after)), contextSize)
 }
 
 // splitLines returns the lines of a text with their ends.
-func splitLines(text string) (lines []string) {
-	for line := range strings.Lines(text) {
-		lines = append(lines, line)
-	}
-	return lines
-}
+func splitLines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
 // signed is a line with its sign.
 type signed struct {
@@ -44,76 +39,42 @@ func compareLines(a, b []string) (script []signed) {
 	for back < len(a)-front && back < len(b)-front && a[len(a)-1-back] == b[len(b)-1-back] {
 		back++
 	}
-	for _, line := range a[:front] {
-		script = append(script, signed{' ', line})
+	endA, endB := len(a)-back, len(b)-back
+	numbers := map[string]uint64{} // the same for equal lines
+	pairs, _ := align.Shortest(classesOf(numbers, a[front:endA]), classesOf(numbers, b[front:endB]), mostEdits)
+	i, j := 0, 0
+	advance := func(toA, toB int) {
+		for ; i < toA; i++ {
+			script = append(script, signed{'-', a[i]})
+		}
+		for ; j < toB; j++ {
+			script = append(script, signed{'+', b[j]})
+		}
 	}
-	script = append(script, shortestScript(a[front:len(a)-back], b[front:len(b)-back])...)
-	for _, line := range a[len(a)-back:] {
-		script = append(script, signed{' ', line})
+	keep := func(n int) {
+		for ; n > 0; n-- {
+			script, i, j = append(script, signed{' ', a[i]}), i+1, j+1
+		}
 	}
+	keep(front)
+	for _, p := range pairs {
+		advance(front+int(p.A), front+int(p.B))
+		keep(1)
+	}
+	advance(endA, endB)
+	keep(back)
 	return script
 }
 
-// shortestScript returns the lines of a and b with their signs.
-func shortestScript(a, b []string) (script []signed) {
-	n, m := len(a), len(b)
-	most := min(n+m, mostEdits)
-	var trace [][]int
-	v := make([]int, 2*most+3)
-	at := func(k int) int { return k + most + 1 }
-	found := n+m == 0
-	for d := 0; d <= most && !found; d++ {
-		trace = append(trace, append([]int(nil), v[at(-d)-1:at(d)+2]...))
-		for k := -d; k <= d; k += 2 {
-			x := v[at(k-1)] + 1
-			if k == -d || k != d && v[at(k-1)] < v[at(k+1)] {
-				x = v[at(k+1)]
-			}
-			for x < n && x-k < m && a[x] == b[x-k] {
-				x++
-			}
-			v[at(k)] = x
-			if x >= n && x-k >= m {
-				found = true
-				break
-			}
+// classesOf returns lines as numbers, and adds those of new ones to numbers.
+func classesOf(numbers map[string]uint64, lines []string) (list []uint64) {
+	for _, line := range lines {
+		if _, known := numbers[line]; !known {
+			numbers[line] = uint64(len(numbers))
 		}
+		list = append(list, numbers[line])
 	}
-	if !found {
-		for _, line := range a {
-			script = append(script, signed{'-', line})
-		}
-		for _, line := range b {
-			script = append(script, signed{'+', line})
-		}
-		return script
-	}
-	x, y := n, m // backwards
-	for d := len(trace) - 1; d >= 0; d-- {
-		was := func(k int) int { return trace[d][k+d+1] }
-		k := x - y
-		from := k - 1
-		if k == -d || k != d && was(k-1) < was(k+1) {
-			from = k + 1
-		}
-		px := was(from)
-		py := px - from
-		for x > px && y > py && x > 0 && y > 0 {
-			x, y = x-1, y-1
-			script = append(script, signed{' ', a[x]})
-		}
-		switch {
-		case d == 0:
-		case x > px:
-			x--
-			script = append(script, signed{'-', a[x]})
-		default:
-			y--
-			script = append(script, signed{'+', b[y]})
-		}
-	}
-	slices.Reverse(script)
-	return script
+	return list
 }
 
 // joinHunks returns the hunks of a script, with at most so many lines around each change.

@@ -1,10 +1,8 @@
-package diff
-
-import "slices"
-
-// Alignment of two arrays. An array is a sequence of classes here: two elements
-// have the same class if they are equal. What is wanted is a large set of equal
-// pairs that do not cross, in time that does not explode on any input:
+// Package align pairs the equal elements of two sequences.
+//
+// A sequence is one of classes here: two elements have the same class if they are
+// equal. Align looks for a large set of equal pairs that do not cross, in time that
+// does not explode on any input:
 //
 //  1. What is equal at the head and at the tail is paired.
 //  2. In between, a class that occurs once on either side is an anchor; the
@@ -16,25 +14,28 @@ import "slices"
 //  4. Beyond that, the first occurrence of a class is paired with the first on
 //     the other side, the second with the second and so on, and of these pairs
 //     the longest run that does not cross is kept. That may not be the best.
+package align
+
+import "slices"
 
 // maxEdits bounds Myers' algorithm, whose time and space grow with the square.
 const maxEdits = 1024
 
-// aligner holds what alignments share.
-type aligner struct {
-	// coarse is set once step 4 was needed.
-	coarse bool
+// Aligner aligns sequences, one behind the other. The zero Aligner is ready.
+type Aligner struct {
+	// Coarse is set once step 4 was needed.
+	Coarse bool
 }
 
-// none marks an element without a partner.
-const none = int32(-1)
+// None marks an element without a partner.
+const None = int32(-1)
 
-// align returns the partner in b of each element of a, or none. Partners have the
+// Align returns the partner in b of each element of a, or None. Partners have the
 // same class and ascend.
-func (l *aligner) align(a, b []uint64) []int32 {
+func (l *Aligner) Align(a, b []uint64) []int32 {
 	match := make([]int32, len(a))
 	for i := range match {
-		match[i] = none
+		match[i] = None
 	}
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
@@ -49,7 +50,7 @@ func (l *aligner) align(a, b []uint64) []int32 {
 	endA, endB := len(a)-tail, len(b)-tail
 	fromA, fromB := head, head
 	for _, p := range anchors(a[head:endA], b[head:endB]) {
-		i, j := head+int(p.a), head+int(p.b)
+		i, j := head+int(p.A), head+int(p.B)
 		l.gap(match, a, b, fromA, i, fromB, j)
 		match[i] = int32(j)
 		fromA, fromB = i+1, j+1
@@ -58,12 +59,12 @@ func (l *aligner) align(a, b []uint64) []int32 {
 	return match
 }
 
-// pair is a position in one sequence and one in another.
-type pair struct{ a, b int32 }
+// Pair is a position in one sequence and one in another.
+type Pair struct{ A, B int32 }
 
 // anchors returns the pairs of classes that occur once on either side, in order
 // and without crossings.
-func anchors(a, b []uint64) []pair {
+func anchors(a, b []uint64) []Pair {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
@@ -77,37 +78,37 @@ func anchors(a, b []uint64) []pair {
 		inB[class] = int32(j)
 	}
 	last := make(map[uint64]int32, len(b))
-	var pairs []pair
+	var pairs []Pair
 	for i, class := range a {
 		if j, found := inB[class]; !found || j == often {
 			continue
 		}
 		if k, seen := last[class]; seen {
 			if k >= 0 {
-				pairs[k].b = often
+				pairs[k].B = often
 				last[class] = often
 			}
 			continue
 		}
 		last[class] = int32(len(pairs))
-		pairs = append(pairs, pair{int32(i), inB[class]})
+		pairs = append(pairs, Pair{int32(i), inB[class]})
 	}
-	pairs = slices.DeleteFunc(pairs, func(p pair) bool { return p.b == often })
+	pairs = slices.DeleteFunc(pairs, func(p Pair) bool { return p.B == often })
 	return longestRun(pairs)
 }
 
 // longestRun returns the longest subsequence of pairs, which ascend in a, that
 // ascends in b as well.
-func longestRun(pairs []pair) []pair {
-	if slices.IsSortedFunc(pairs, func(x, y pair) int { return int(x.b - y.b) }) {
+func longestRun(pairs []Pair) []Pair {
+	if slices.IsSortedFunc(pairs, func(x, y Pair) int { return int(x.B - y.B) }) {
 		return pairs
 	}
 	// piles[k] is the pair with the least b that ends a run of k+1 pairs.
 	var piles []int32
 	before := make([]int32, len(pairs))
 	for i, p := range pairs {
-		k, _ := slices.BinarySearchFunc(piles, p.b, func(top, b int32) int { return int(pairs[top].b - b) })
-		before[i] = none
+		k, _ := slices.BinarySearchFunc(piles, p.B, func(top, b int32) int { return int(pairs[top].B - b) })
+		before[i] = None
 		if k > 0 {
 			before[i] = piles[k-1]
 		}
@@ -116,7 +117,7 @@ func longestRun(pairs []pair) []pair {
 		}
 		piles[k] = int32(i)
 	}
-	run := make([]pair, len(piles))
+	run := make([]Pair, len(piles))
 	for k, i := len(piles)-1, piles[len(piles)-1]; k >= 0; k-- {
 		run[k] = pairs[i]
 		i = before[i]
@@ -125,7 +126,7 @@ func longestRun(pairs []pair) []pair {
 }
 
 // gap aligns a[fromA:endA] with b[fromB:endB] without anchors.
-func (l *aligner) gap(match []int32, a, b []uint64, fromA, endA, fromB, endB int) {
+func (l *Aligner) gap(match []int32, a, b []uint64, fromA, endA, fromB, endB int) {
 	for fromA < endA && fromB < endB && a[fromA] == b[fromB] {
 		match[fromA] = int32(fromB)
 		fromA, fromB = fromA+1, fromB+1
@@ -143,13 +144,13 @@ func (l *aligner) gap(match []int32, a, b []uint64, fromA, endA, fromB, endB int
 		return
 	}
 	x, y := classesAt(a, keptA), classesAt(b, keptB)
-	pairs, found := shortestEdit(x, y)
+	pairs, found := Shortest(x, y, maxEdits)
 	if !found {
-		l.coarse = true
+		l.Coarse = true
 		pairs = occurrences(x, y)
 	}
 	for _, p := range pairs {
-		match[keptA[p.a]] = keptB[p.b]
+		match[keptA[p.A]] = keptB[p.B]
 	}
 }
 
@@ -177,13 +178,15 @@ func classesAt(all []uint64, at []int32) []uint64 {
 	return classes
 }
 
-// shortestEdit is Myers' greedy algorithm ("An O(ND) Difference Algorithm and
+// Shortest returns the longest common subsequence of x and y, which leaves the fewest elements to edit; false where
+// that takes more than most edits. Its time and space grow with the square of the edits.
+//
+// It is Myers' greedy algorithm ("An O(ND) Difference Algorithm and
 // Its Variations", 1986): v[k] is how far one gets in x on diagonal k with d
-// edits, and the v of every d is kept to walk back from the end. It stops
-// beyond maxEdits edits.
-func shortestEdit(x, y []uint64) (pairs []pair, found bool) {
+// edits, and the v of every d is kept to walk back from the end.
+func Shortest(x, y []uint64, most int) (pairs []Pair, found bool) {
 	n, m := len(x), len(y)
-	limit := min(n+m, maxEdits)
+	limit := min(n+m, most)
 	v := make([]int32, 2*limit+3)
 	at := func(k int) *int32 { return &v[k+limit+1] }
 	var trace [][]int32
@@ -209,11 +212,11 @@ func shortestEdit(x, y []uint64) (pairs []pair, found bool) {
 	return nil, false
 }
 
-// walkBack follows the furthest paths of [shortestEdit] from the end, d edits
+// walkBack follows the furthest paths of [Shortest] from the end, d edits
 // long. trace[d] holds the diagonals -d to d after d edits.
-func walkBack(x, y []uint64, trace [][]int32, d int) []pair {
+func walkBack(x, y []uint64, trace [][]int32, d int) []Pair {
 	i, j := int32(len(x)), int32(len(y))
-	var pairs []pair
+	var pairs []Pair
 	for ; d >= 0; d-- {
 		// Where the last edit started and, after it, the run of equal ones.
 		var editI, editJ, runI, runJ int32
@@ -233,7 +236,7 @@ func walkBack(x, y []uint64, trace [][]int32, d int) []pair {
 		}
 		for i > runI && j > runJ {
 			i, j = i-1, j-1
-			pairs = append(pairs, pair{i, j})
+			pairs = append(pairs, Pair{i, j})
 		}
 		i, j = editI, editJ
 	}
@@ -243,15 +246,15 @@ func walkBack(x, y []uint64, trace [][]int32, d int) []pair {
 
 // occurrences pairs the k-th occurrence of each class in x with the k-th in y, and returns the longest
 // increasing run of pairs.
-func occurrences(x, y []uint64) []pair {
+func occurrences(x, y []uint64) []Pair {
 	at := make(map[uint64][]int32)
 	for j, class := range y {
 		at[class] = append(at[class], int32(j))
 	}
-	var pairs []pair
+	var pairs []Pair
 	for i, class := range x {
 		if left := at[class]; len(left) > 0 {
-			pairs = append(pairs, pair{int32(i), left[0]})
+			pairs = append(pairs, Pair{int32(i), left[0]})
 			at[class] = left[1:]
 		}
 	}
