@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/align"
 	"hindcast/model/jsontape"
 )
 
@@ -119,31 +120,24 @@ func (c *Comparison) isRewritten() bool {
 	return true
 }
 
-// compareMessages fills in which messages the requests have in common: those that both begin with, and behind them the
-// next equal one of each in order.
+// compareMessages fills in which messages the requests have in common: as many as can be kept in their order.
 func (c *Comparison) compareMessages(a, b []uint64) {
 	for c.Common < min(len(a), len(b)) && a[c.Common] == b[c.Common] {
-		c.Kept = append(c.Kept, c.Common)
 		c.Common++
 	}
-	places := map[uint64][]int{} // in b, in order
-	for i := c.Common; i < len(b); i++ {
-		places[b[i]] = append(places[b[i]], i)
-	}
-	from, kept := c.Common, make([]bool, len(b))
-	for i := c.Common; i < len(a); i++ {
-		at := places[a[i]]
-		k, _ := slices.BinarySearch(at, from)
-		if k == len(at) {
+	var l align.Aligner
+	kept := make([]bool, len(b))
+	for i, j := range l.Align(a, b) {
+		if j == align.None {
 			c.Dropped = append(c.Dropped, i)
 			continue
 		}
 		c.Kept = append(c.Kept, i)
-		kept[at[k]], from = true, at[k]+1
+		kept[j] = true
 	}
-	for i := c.Common; i < len(b); i++ {
-		if !kept[i] {
-			c.New = append(c.New, i)
+	for j := range kept {
+		if !kept[j] {
+			c.New = append(c.New, j)
 		}
 	}
 }

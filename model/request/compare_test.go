@@ -34,6 +34,7 @@ func TestCompare(t *testing.T) {
 		{"rewound", bodyOf("", "a", "b", "c", "d", "e"), bodyOf("", "a", "b", "x"), "kept 2 of 5, dropped 3, new 1", "dropped: kept 2 of 5 messages, dropped 3"},
 		{"compacted", bodyOf("", "a", "b", "c"), bodyOf("", "the story so far"), "kept 0 of 3, dropped 3, new 1", "dropped: kept 0 of 3 messages, dropped 3"},
 		{"window moved", bodyOf("", "a", "b", "c", "d"), bodyOf("", "c", "d", "e"), "kept 2 of 4, dropped 2, new 1", "dropped: kept 2 of 4 messages, dropped 2"},
+		{"moved", bodyOf("", "a", "b", "c", "d"), bodyOf("", "c", "d", "a"), "kept 2 of 4, dropped 2, new 1", "dropped: kept 2 of 4 messages, dropped 2"},
 		{"rewritten", bodyOf("", "a", "b", "c"), bodyOf("", "a", "[cleared]", "c", "d"), "kept 2 of 3, dropped 1, new 2", "rewritten: message 2 rewritten"},
 		{"tools", bodyOf(tools, "a"), bodyOf(`"tools":[{"name":"Read","description":"reads files"},{"name":"Skill"}],`, "a"), "kept 1 of 1", "tools: tools changed (~Read, +Skill, −Bash)"},
 		{"order of tools", bodyOf(tools, "a"), bodyOf(`"tools":[{"name":"Bash"},{"name":"Read","description":"reads"}],`, "a"), "kept 1 of 1", "tools: tools changed (their order)"},
