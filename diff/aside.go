@@ -17,8 +17,8 @@ func (r *Result) SetAside(own func(path string) bool) *Result {
 		return r
 	}
 	left := *r
-	left.Entries = pick(r.Entries, func(i int) bool { return !isOwn[i] })
-	aside := pick(r.Entries, func(i int) bool { return isOwn[i] })
+	left.Entries = pickChanges(r.Entries, func(i int) bool { return !isOwn[i] })
+	aside := pickChanges(r.Entries, func(i int) bool { return isOwn[i] })
 	at := int32(len(left.Entries))
 	aside[0] = Entry{Op: Aside, OldIndex: -1, NewIndex: -1}
 	for _, e := range aside {
@@ -31,8 +31,8 @@ func (r *Result) SetAside(own func(path string) bool) *Result {
 	return &left
 }
 
-// pick returns the root, the changes that keep reports true for, by their positions, and the groups that they are in.
-func pick(entries []Entry, keep func(i int) bool) []Entry {
+// pickChanges returns the root, the changes that keep reports true for, by their positions, and the groups that they are in.
+func pickChanges(entries []Entry, keep func(i int) bool) []Entry {
 	kept := make([]bool, len(entries))
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := &entries[i]

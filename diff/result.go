@@ -106,7 +106,7 @@ func (r *Result) Without(out func(key string) bool) *Result {
 	}
 	left := *r
 	if len(r.Entries) > 0 {
-		left.Entries = pick(r.Entries, func(i int) bool { return !gone[i] })
+		left.Entries = pickChanges(r.Entries, func(i int) bool { return !gone[i] })
 	}
 	if len(left.Entries) == 1 && left.Entries[0].Op == Within {
 		left.Entries = nil
@@ -153,13 +153,13 @@ func (r *Result) Changes() iter.Seq2[int, *Entry] {
 
 // Old returns the value's bytes in the old state, nil if it was not there. The
 // caller may not write to them.
-func (r *Result) Old(e *Entry) []byte { return cut(r.old, e.Old) }
+func (r *Result) Old(e *Entry) []byte { return cutSpan(r.old, e.Old) }
 
 // New returns the value's bytes in the new state, nil if it is not there. The
 // caller may not write to them.
-func (r *Result) New(e *Entry) []byte { return cut(r.new, e.New) }
+func (r *Result) New(e *Entry) []byte { return cutSpan(r.new, e.New) }
 
-func cut(data []byte, s Span) []byte {
+func cutSpan(data []byte, s Span) []byte {
 	if s.Start == s.End {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (r *Result) Key(e *Entry) (key string, ok bool) {
 	if e.Op == Removed {
 		data = r.old
 	}
-	quoted := cut(data, e.Key)
+	quoted := cutSpan(data, e.Key)
 	return jsontape.Unquote(quoted), quoted != nil
 }
 

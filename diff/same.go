@@ -149,7 +149,7 @@ func (w *walk) object(i, j, depth int) (int, int) {
 // if no such member was skipped.
 func (w *walk) takePassed(bottom int, key []byte) int {
 	for k, m := range w.early[bottom:] {
-		if bytes.Equal(cut(w.new, m.key), key) {
+		if bytes.Equal(cutSpan(w.new, m.key), key) {
 			w.early = slices.Delete(w.early, bottom+k, bottom+k+1)
 			return int(m.value.Start)
 		}
@@ -166,7 +166,7 @@ func (w *walk) find(bottom, j int, key []byte) int {
 		if !ok {
 			return parts
 		}
-		found := cut(w.new, m.key)
+		found := cutSpan(w.new, m.key)
 		if bytes.Equal(found, key) {
 			return int(m.value.Start)
 		}

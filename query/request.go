@@ -78,7 +78,7 @@ func RequestAt(ctx context.Context, s store.Store, at Around) (*Sent, error) {
 	return at.complete(ctx, s, r, a)
 }
 
-// complete puts the messages of the state into a request that the store has none of, and reads it.
+// complete reads a request. It gets the messages of the state where the store has no others.
 func (at Around) complete(ctx context.Context, s store.Store, r request.Request, a answer) (_ *Sent, err error) {
 	if !r.HasMessages() {
 		if a.conversation == nil { // of a store that knows the answer

@@ -33,7 +33,7 @@ func Source(language, code string) *Doc {
 	return &Doc{parts: markup.SourceParts(language, code, partSize), source: true}
 }
 
-// Spelled returns a text of any length, of which each page is shown as it is spelled.
+// Spelled returns a text of any length. Each page is shown as it is spelled.
 func Spelled(text Text) *Doc { return &Doc{text: text} }
 
 // Pages returns the number of pages, at least one.

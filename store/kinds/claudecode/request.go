@@ -318,7 +318,7 @@ func spellings(records []chat.Value) (list [][]byte) {
 // isCacheControl reports whether hashes leave a member out.
 func isCacheControl(key string) bool { return key == request.CacheControl }
 
-// putCacheControl puts the marks of a cache into the body of a request, which has none.
+// putCacheControl puts the marks of a cache into the body of a request.
 func putCacheControl(body []byte, marks chat.Value) ([]byte, error) {
 	t, err := jsontape.Parse(body)
 	if err != nil {
