@@ -144,7 +144,7 @@ func (l *Aligner) gap(match []int32, a, b []uint64, fromA, endA, fromB, endB int
 		return
 	}
 	x, y := classesAt(a, keptA), classesAt(b, keptB)
-	pairs, found := Shortest(x, y, maxEdits)
+	pairs, found := ShortestEdit(x, y, maxEdits)
 	if !found {
 		l.Coarse = true
 		pairs = occurrences(x, y)
@@ -178,13 +178,13 @@ func classesAt(all []uint64, at []int32) []uint64 {
 	return classes
 }
 
-// Shortest returns the longest common subsequence of x and y, which leaves the fewest elements to edit; false where
+// ShortestEdit returns the longest common subsequence of x and y, which leaves the fewest elements to edit; false where
 // that takes more than most edits. Its time and space grow with the square of the edits.
 //
 // It is Myers' greedy algorithm ("An O(ND) Difference Algorithm and
 // Its Variations", 1986): v[k] is how far one gets in x on diagonal k with d
 // edits, and the v of every d is kept to walk back from the end.
-func Shortest(x, y []uint64, most int) (pairs []Pair, found bool) {
+func ShortestEdit(x, y []uint64, most int) (pairs []Pair, found bool) {
 	n, m := len(x), len(y)
 	limit := min(n+m, most)
 	v := make([]int32, 2*limit+3)
@@ -212,7 +212,7 @@ func Shortest(x, y []uint64, most int) (pairs []Pair, found bool) {
 	return nil, false
 }
 
-// walkBack follows the furthest paths of [Shortest] from the end, d edits
+// walkBack follows the furthest paths of [ShortestEdit] from the end, d edits
 // long. trace[d] holds the diagonals -d to d after d edits.
 func walkBack(x, y []uint64, trace [][]int32, d int) []Pair {
 	i, j := int32(len(x)), int32(len(y))

@@ -48,10 +48,10 @@ func checkPairs(t failer, x, y []uint64, pairs []Pair) {
 	}
 }
 
-func TestShortest_findsTheLongestCommonSubsequence(t *testing.T) {
+func TestShortestEdit_findsTheLongestCommonSubsequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, y := fewClasses(t, "x"), fewClasses(t, "y")
-		pairs, found := Shortest(x, y, maxEdits)
+		pairs, found := ShortestEdit(x, y, maxEdits)
 		checkPairs(t, x, y, pairs)
 		if want := longestCommon(x, y); !found || len(pairs) != want {
 			t.Fatalf("%v and %v: %d pairs, want %d", x, y, len(pairs), want)
@@ -59,15 +59,15 @@ func TestShortest_findsTheLongestCommonSubsequence(t *testing.T) {
 	})
 }
 
-func TestShortest_givesUpBeyondItsBound(t *testing.T) {
+func TestShortestEdit_givesUpBeyondItsBound(t *testing.T) {
 	x, y := make([]uint64, maxEdits), make([]uint64, maxEdits)
 	for i := range x {
 		x[i], y[i] = uint64(i), uint64(i+len(x))
 	}
-	if _, found := Shortest(x, y, maxEdits); found {
+	if _, found := ShortestEdit(x, y, maxEdits); found {
 		t.Error("found, with twice as many edits as allowed")
 	}
-	if _, found := Shortest(x[:maxEdits/2], y[:maxEdits/2], maxEdits); !found {
+	if _, found := ShortestEdit(x[:maxEdits/2], y[:maxEdits/2], maxEdits); !found {
 		t.Error("not found, with as many edits as allowed")
 	}
 }

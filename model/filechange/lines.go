@@ -41,7 +41,7 @@ func compareLines(a, b []string) (script []signed) {
 	}
 	endA, endB := len(a)-back, len(b)-back
 	numbers := map[string]uint64{} // the same for equal lines
-	pairs, _ := align.Shortest(classesOf(numbers, a[front:endA]), classesOf(numbers, b[front:endB]), mostEdits)
+	pairs, _ := align.ShortestEdit(classesOf(numbers, a[front:endA]), classesOf(numbers, b[front:endB]), mostEdits)
 	i, j := 0, 0
 	advance := func(toA, toB int) {
 		for ; i < toA; i++ {

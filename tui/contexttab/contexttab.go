@@ -246,7 +246,7 @@ func (p *Pane) setOpen(open bool) {
 	if !ok || p.c.units[at.unit].b == nil || p.isOpen(at.unit) == open {
 		return
 	}
-	p.folds.Turn(at.unit)
+	p.folds.TurnRow(at.unit)
 	p.window.Place(p, row{unit: at.unit}, y)
 }
 
@@ -474,13 +474,13 @@ func (p *Pane) SetMatches(m Matches) bool {
 func (p *Pane) Match(n int) (at, of int) {
 	here, _, _ := p.window.Cursor()
 	i, on := slices.BinarySearch(p.matches.At, here.unit)
-	return p.matches.Show(i, on, n, p.showMatch)
+	return p.matches.ShowMatch(i, on, n, p.showMatch)
 }
 
 // showMatch opens a block that holds the query, and moves the cursor to the first line that shows it.
 func (p *Pane) showMatch(unit int32) {
 	if !p.isOpen(unit) {
-		p.folds.Turn(unit)
+		p.folds.TurnRow(unit)
 	}
 	b, to := p.bodyOf(unit), row{unit: unit}
 	for page := range b.Pages() {

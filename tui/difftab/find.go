@@ -55,7 +55,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 func (p *Pane) Match(n int) (at, of int) {
 	cursor, _, _ := p.window.Cursor()
 	i, on := slices.BinarySearch(p.matches.At, cursor.entry)
-	return p.matches.Show(i, on, n, p.showEntry)
+	return p.matches.ShowMatch(i, on, n, p.showEntry)
 }
 
 // showEntry moves the cursor to an entry and opens it.

@@ -155,14 +155,14 @@ func (p *Pane) Title() string { return "Files" }
 // Set shows a content; nil shows nothing. One file is shown with its patch.
 func (p *Pane) Set(c *Content) {
 	p.c, p.matches = c, Matches{}
-	p.folds.Forget()
+	p.folds.ForgetTurned()
 	clear(p.lines)
 	if c == nil {
 		p.window.Clear()
 		return
 	}
 	if len(c.files) == 1 && !p.folds.All {
-		p.folds.Turn(0)
+		p.folds.TurnRow(0)
 	}
 	p.window.Top(p)
 	if len(c.files) > 0 {
@@ -279,7 +279,7 @@ func (p *Pane) togglePatch(at row, ok bool) {
 		return
 	}
 	p.toFile()
-	p.folds.Turn(at.file)
+	p.folds.TurnRow(at.file)
 	p.refreshRows()
 }
 

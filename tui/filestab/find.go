@@ -34,7 +34,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 func (p *Pane) Match(n int) (at, of int) {
 	under, _, _ := p.window.Cursor()
 	i, on := slices.BinarySearch(p.matches.At, max(under.file, 0))
-	return p.matches.Show(i, on, n, p.showMatch)
+	return p.matches.ShowMatch(i, on, n, p.showMatch)
 }
 
 // showMatch moves the cursor to a file, or to the line of its patch that shows the text.
@@ -43,7 +43,7 @@ func (p *Pane) showMatch(file int32) {
 	to := row{file: file}
 	if f := &p.c.files[file]; !p.matches.Query.InString(f.path) && p.matches.Query.InString(f.patch) {
 		if !p.isOpen(file) {
-			p.folds.Turn(file)
+			p.folds.TurnRow(file)
 		}
 		for k, line := range p.patchOf(file) {
 			if p.matches.Query.InString(strings.TrimSpace(line.String())) {

@@ -47,9 +47,9 @@ func Step(i int, on bool, n, many int) int {
 	return ((i+n)%many + many) % many
 }
 
-// Show calls show with the match that [Step] returns. It returns the number of that from 1 and the number of matches, 0
+// ShowMatch calls show with the match that [Step] returns. It returns the number of that from 1 and the number of matches, 0
 // and 0 without matches.
-func (f *Found[T]) Show(i int, on bool, n int, show func(T)) (at, of int) {
+func (f *Found[T]) ShowMatch(i int, on bool, n int, show func(T)) (at, of int) {
 	if of = len(f.At); of == 0 {
 		return 0, 0
 	}

@@ -61,7 +61,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 // the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
 	i, on := p.nearestMatch()
-	return p.matches.Show(i, on, n, p.showPlace)
+	return p.matches.ShowMatch(i, on, n, p.showPlace)
 }
 
 // nearestMatch returns the first match at or after the cursor, and whether the cursor

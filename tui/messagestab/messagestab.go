@@ -74,7 +74,7 @@ func (p *Pane) Set(c *Content) {
 	case same:
 		p.refresh()
 	default:
-		p.folds.Forget()
+		p.folds.ForgetTurned()
 		p.window.Bottom(p)
 		answered := c.newestUnits()
 		for _, unit := range answered {

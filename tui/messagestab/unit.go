@@ -188,7 +188,7 @@ func (p *Pane) setOpen(open bool) {
 
 func (p *Pane) turnUnit(n int32) {
 	delete(p.units, n)
-	p.folds.Turn(n)
+	p.folds.TurnRow(n)
 }
 
 func (p *Pane) foldUnit()   { p.setOpen(false) }

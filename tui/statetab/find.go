@@ -45,5 +45,5 @@ func (p *Pane) SetMatches(m Matches) bool {
 // the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
 	i, on := p.firstMatch(p.cursorValue())
-	return p.matches.Show(i, on, n, p.Select)
+	return p.matches.ShowMatch(i, on, n, p.Select)
 }

@@ -29,8 +29,8 @@ type Folds[K comparable] struct {
 // IsOpen reports whether a row is open.
 func (f *Folds[K]) IsOpen(row K) bool { return f.All != f.turned.Has(row) }
 
-// Turn opens a row that is closed, and closes one that is open.
-func (f *Folds[K]) Turn(row K) {
+// TurnRow opens a row that is closed, and closes one that is open.
+func (f *Folds[K]) TurnRow(row K) {
 	if f.turned == nil {
 		f.turned = Turned[K]{}
 	}
@@ -40,8 +40,8 @@ func (f *Folds[K]) Turn(row K) {
 // SetAll opens or closes all rows.
 func (f *Folds[K]) SetAll(open bool) {
 	f.All = open
-	f.Forget()
+	f.ForgetTurned()
 }
 
-// Forget has no row turned.
-func (f *Folds[K]) Forget() { clear(f.turned) }
+// ForgetTurned has no row turned.
+func (f *Folds[K]) ForgetTurned() { clear(f.turned) }
