@@ -395,14 +395,12 @@ func newEvaluator(ctx context.Context, most time.Duration) (*evaluator, context.
 // first, and a *LimitError where the job takes too much. The job goes on then: what it works on
 // is not for use any more.
 func (e *evaluator) do(size int, job func() error) error {
-	done := make(chan error, 1)
+	done, begun, before := make(chan error, 1), time.Now(), readHeap()
 	select {
 	case e.jobs <- func() { done <- job() }:
 	case <-e.ctx.Done():
 		return e.ctx.Err()
 	}
-	var begun time.Time
-	var before heap
 	for {
 		select {
 		case err := <-done:
@@ -412,8 +410,6 @@ func (e *evaluator) do(size int, job func() error) error {
 		case now := <-e.watch.C:
 			var err error
 			switch {
-			case begun.IsZero(): // most work is done before
-				begun, before = now, readHeap()
 			case now.Sub(begun) > e.time:
 				err = &LimitError{e.time}
 			case readHeap().grown(before, size):
