@@ -23,6 +23,7 @@ import (
 // messagesCommand is `hindcast messages`.
 func (a *App) messagesCommand() *cobra.Command {
 	var markdown bool
+	how := sharing{leaves: true}
 	cmd := a.readingCommand(oneOrHead, &cobra.Command{
 		Use:   "messages [STORE...] [SESSION] [SNAPSHOT]",
 		Short: "print the conversation in a snapshot as a transcript",
@@ -32,7 +33,8 @@ is the head, without SESSION the session that changed last.
 
 With --md, an edit of a file is a diff, and a command or another long argument has a
 fence of its own. A text with HTML, images, links or addresses stands in a fence, so
-that no viewer loads or follows what a model wrote.`,
+that no viewer loads or follows what a model wrote. The prompt text of an agent's vendor
+is left out of it, unless --with-prompts is given.`,
 		Example: `  hindcast messages trips.db trip-planner
   hindcast messages trips.db trip-planner '#3' --md > step3.md
   hindcast messages trips.db trip-planner head --json | jq '.messages[-1]'`,
@@ -46,7 +48,13 @@ that no viewer loads or follows what a model wrote.`,
 		if err != nil {
 			return err
 		}
-		tape, err := jsontape.Parse(state)
+		if r, _ := how.newRedactor(); r != nil && markdown && !p.json {
+			state, err = r.State(state)
+		}
+		tape := (*jsontape.Tape)(nil)
+		if err == nil {
+			tape, err = jsontape.Parse(state)
+		}
 		if err != nil {
 			return fmt.Errorf("messages: read the state of %s: %w", t.Name(n), err)
 		}
@@ -62,6 +70,7 @@ that no viewer loads or follows what a model wrote.`,
 		return nil
 	})
 	cmd.Flags().BoolVar(&markdown, "md", false, "print Markdown")
+	how.addPromptsFlag(cmd)
 	return cmd
 }
 

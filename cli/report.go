@@ -18,6 +18,7 @@ import (
 	"hindcast/look"
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/model/prompts"
 	"hindcast/prices"
 	"hindcast/query"
 	"hindcast/redact"
@@ -50,7 +51,8 @@ where they parted, and what they have in common once. They may be of different s
 The rows of a small session lie in its page: hindcast page.html opens them as a store that
 is only read. --open shows the page, without -o out of a new folder for temporary files.
 
-Secrets are hidden in a page, as with export --redact, unless --unredacted is given.
+Secrets are hidden in a page, as with export --redact, unless --unredacted is given; the
+prompt text of an agent's vendor is left out with either, unless --with-prompts is.
 
 ` + redacts,
 		Example: `  hindcast report trips.db trip-planner -o trip.html
@@ -84,8 +86,8 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 		if err != nil {
 			return err
 		}
-		if done.Hidden != nil && !p.json {
-			listHidden(a.Err, done.Hidden)
+		if !p.json {
+			done.listHidden(a.Err)
 		}
 		if to == "" {
 			return nil
@@ -101,7 +103,7 @@ Secrets are hidden in a page, as with export --redact, unless --unredacted is gi
 		})
 	})
 	cmd.RunE = a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
-		how.hides = !bare
+		how.hides, how.leaves = !bare, true
 		if !a.namesTwo(args) {
 			return one(ctx, p, args)
 		}
@@ -177,28 +179,15 @@ func (a *App) writePair(ctx context.Context, w io.Writer, x, y tip, how *sharing
 			done.Snapshots += of.Snapshots()
 		}
 	}
-	hidden, err := redactPage(&pages[0], how)
-	if err != nil {
+	if pages[0].Redactor, err = how.newRedactor(); err != nil {
 		return err
 	}
 	pages[0].Notes = func() []string {
-		done.Hidden = hidden()
+		done.takeHidden(pages[0].Redactor)
 		return shareNotes(how, done)
 	}
 	defer a.showProgress(&pages[0])()
 	return report.WritePair(ctx, w, pages[0], pages[1], parting)
-}
-
-// redactPage sets the redactor of a page, if secrets are to be hidden. Afterwards hidden returns the findings, nil
-// if none are to be hidden.
-func redactPage(page *report.Session, how *sharing) (hidden func() []redact.Finding, err error) {
-	if !how.hides && how.patterns == nil {
-		return func() []redact.Finding { return nil }, nil
-	}
-	if page.Redactor, err = redact.New(redact.Options{Patterns: how.patterns}); err != nil {
-		return nil, &usageError{err}
-	}
-	return func() []redact.Finding { return notNil(page.Redactor.Findings()) }, nil
 }
 
 // showProgress has a page say on a terminal how far it is. The function takes the line away.
@@ -218,7 +207,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		return err
 	}
 	page := report.Session{Store: s, ID: session, Title: info.Title}
-	var hidden func() []redact.Finding
+	var redactor *redact.Redactor
 	var rowsHow sharing // of the rows in the page
 	switch {
 	case how.only != "" || how.paths != nil:
@@ -239,15 +228,15 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 			return err
 		}
 		defer page.Store.Close()
-		hidden = what.hiddenSecrets
+		redactor = what.redactor
 		if shared, err := findInfo(ctx, page.Store, session); err == nil {
 			page.Title = shared.Title
 		}
 	default:
-		if hidden, err = redactPage(&page, how); err != nil {
+		if redactor, err = how.newRedactor(); err != nil {
 			return err
 		}
-		rowsHow.hides, rowsHow.patterns = how.hides, how.patterns
+		page.Redactor, rowsHow = redactor, *how
 	}
 	if page.Timeline, err = a.labelledTimeline(ctx, page.Store, session); err != nil {
 		return err
@@ -267,7 +256,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 	page.Prices, page.Currency = list, list.Currency
 	page.Facts = func(stats []query.Stat) []model.Fact { return cardFacts(&info, page.Timeline, stats, list) }
 	page.Notes = func() []string {
-		done.Hidden = hidden()
+		done.takeHidden(redactor)
 		return shareNotes(how, done)
 	}
 	defer a.showProgress(&page)()
@@ -373,12 +362,12 @@ const mostModels = 4
 func (a *App) shareNew(ctx context.Context, s store.Store, session, only, path string) (places int, hidden string, err error) {
 	quiet := *a
 	quiet.Err = io.Discard
-	how, done := sharing{only: only, hides: true}, tally{}
+	how, done := sharing{only: only, hides: true, leaves: true}, tally{}
 	if filepath.Ext(path) == ".jsonl" {
 		var what shared
 		if what, err = quiet.shareRows(ctx, s, []string{session}, &how); err == nil {
 			err = writeRows(path, what.rows, quiet.Encode)
-			done.Hidden = what.hiddenSecrets()
+			done.takeHidden(what.redactor)
 		}
 	} else {
 		err = writeFile(path, func(w io.Writer) error { return quiet.writeReport(ctx, w, s, session, &how, &done) })
@@ -387,7 +376,7 @@ func (a *App) shareNew(ctx context.Context, s store.Store, session, only, path s
 		return 0, "", fmt.Errorf("share: %w", err)
 	}
 	var list strings.Builder
-	listHidden(&list, done.Hidden)
+	done.listHidden(&list)
 	return len(done.Hidden), list.String(), nil
 }
 
@@ -395,6 +384,9 @@ func (a *App) shareNew(ctx context.Context, s store.Store, session, only, path s
 func shareNotes(how *sharing, done *tally) (notes []string) {
 	if how.only != "" {
 		notes = append(notes, fmt.Sprintf("a part of the session: %s", how.only))
+	}
+	if len(done.Prompts) > 0 {
+		notes = append(notes, fmt.Sprintf("the vendor's prompt text is left out: %s; hindcast report --with-prompts keeps it", prompts.DescribeLeft(done.Prompts)))
 	}
 	if done.Hidden != nil {
 		secrets := 0

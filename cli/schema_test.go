@@ -390,6 +390,7 @@ func (a *answers) moves(t *testing.T) {
 		{"matches", []string{"grep", "e", files, "-l"}},
 		{"tally", []string{"export", store, "-o", rows}},
 		{"tally", []string{"export", store, "trip-planner", "--only", "2..6.1", "--redact", "--redact-path", "/cart/total", "-o", filepath.Join(dir, "part.jsonl")}},
+		{"tally", []string{"export", filepath.Join("..", "testdata", "coding", "openhands"), "--redact", "-o", filepath.Join(dir, "prompts.jsonl")}},
 		{"tally", []string{"report", store, "trip-planner", "-o", filepath.Join(dir, "trip.html")}},
 		{"preview", []string{"import", rows, store, "--dry-run"}},
 		{"tally", []string{"import", rows, store}},

@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/model/prompts"
 	"hindcast/query"
 	"hindcast/redact"
 	"hindcast/store"
@@ -21,13 +22,20 @@ type sharing struct {
 	only            string
 	hides           bool
 	paths, patterns []string
+	// prompts keeps the prompts of vendors, and leaves leaves them out where no secrets are hidden, too.
+	prompts, leaves bool
 }
 
 func (how *sharing) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&how.only, "only", "", "the `SNAPSHOTS` of one session alone: A..B from A to B, or B all that led to it")
 	cmd.Flags().BoolVar(&how.hides, "redact", false, "hide secrets: known shapes, values under keys such as password, random words")
 	cmd.Flags().StringArrayVar(&how.paths, "redact-path", nil, "hide the value at a JSON `POINTER` too; the token * is each element or member")
+	how.addPromptsFlag(cmd)
 	cmd.Flags().StringArrayVar(&how.patterns, "redact-regex", nil, "hide what a regular `EXPRESSION` matches too")
+}
+
+func (how *sharing) addPromptsFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&how.prompts, "with-prompts", false, "keep the prompt text of an agent's vendor: system prompt, list of tools, instructions")
 }
 
 // redacts is the paragraph of help on what is hidden.
@@ -43,6 +51,10 @@ a UUID, or as a hash of 40 or 64 digits, is found only where a name beside it sa
 A snapshot whose state changes has the hash of the new state as its id. What was hidden
 is listed by place and kind. Look at the list and at the result: a secret without a
 shape that stands in a sentence is found only by --redact-path or --redact-regex.
+
+The prompt text of an agent's vendor (its system prompt, list of tools, and the
+instructions that it puts between messages) is left out with the secrets, and a notice of
+its size stands in its place; --with-prompts keeps it. AGENTS.md and CLAUDE.md stay.
 
 It fails closed: a state that is no JSON, and a --redact-path or --redact-regex that
 fits nothing, end it, and nothing is written.`
@@ -74,15 +86,25 @@ func (a *App) shareRows(ctx context.Context, s store.Store, sessions []string, h
 		whole := rows
 		rows = func() iter.Seq2[store.Row, error] { return part.rowsOf(ctx, s, whole()) }
 	}
-	if !how.hides && how.paths == nil && how.patterns == nil {
-		return shared{rows(), nil}, nil
-	}
-	r, err := redact.New(redact.Options{Paths: how.paths, Patterns: how.patterns})
-	if err != nil {
-		return shared{}, &usageError{err}
+	r, err := how.newRedactor()
+	if r == nil || err != nil {
+		return shared{rows(), nil}, err
 	}
 	hidden, err := r.Rows(ctx, s, rows)
 	return shared{hidden, r}, err
+}
+
+// newRedactor returns the redactor of the flags, nil where they hide and leave out nothing.
+func (how *sharing) newRedactor() (*redact.Redactor, error) {
+	hides := how.hides || how.paths != nil || how.patterns != nil
+	if !hides && (how.prompts || !how.leaves) {
+		return nil, nil
+	}
+	r, err := redact.New(redact.Options{Paths: how.paths, Patterns: how.patterns, Prompts: !how.prompts, Unredacted: !hides})
+	if err != nil {
+		err = &usageError{err}
+	}
+	return r, err
 }
 
 // part are visits of a session.
@@ -155,16 +177,26 @@ func (v part) rowsOf(ctx context.Context, s store.Store, rows iter.Seq2[store.Ro
 	}
 }
 
-// hiddenSecrets returns the hidden secrets, or nil if no redaction was requested.
-func (s *shared) hiddenSecrets() []redact.Finding {
-	if s.redactor == nil {
-		return nil
+// takeHidden copies the findings of a redactor, which may be nil.
+func (t *tally) takeHidden(r *redact.Redactor) {
+	if r == nil {
+		return
 	}
-	return notNil(s.redactor.Findings())
+	t.Prompts = r.LeftOut()
+	if r.HidesSecrets() {
+		t.Hidden = notNil(r.Findings())
+	}
 }
 
-// listHidden writes what was hidden, without the secrets.
-func listHidden(w io.Writer, list []redact.Finding) {
+// listHidden writes what was left out, and what was hidden, without the secrets.
+func (t *tally) listHidden(w io.Writer) {
+	if len(t.Prompts) > 0 {
+		fmt.Fprintf(w, "the vendor's prompt text is left out: %s; --with-prompts keeps it\n", prompts.DescribeLeft(t.Prompts))
+	}
+	list := t.Hidden
+	if list == nil {
+		return
+	}
 	if len(list) == 0 {
 		fmt.Fprintln(w, "hidden: nothing; no secret was found")
 		return

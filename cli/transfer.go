@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
+	"hindcast/model/prompts"
 	"hindcast/query"
 	"hindcast/redact"
 	"hindcast/store"
@@ -76,8 +77,8 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 			if err != nil {
 				return err
 			}
-			if done.Hidden = what.hiddenSecrets(); done.Hidden != nil && !p.json {
-				listHidden(a.Err, done.Hidden)
+			if done.takeHidden(what.redactor); !p.json {
+				done.listHidden(a.Err)
 			}
 			if to == "" {
 				return nil
@@ -404,6 +405,8 @@ type tally struct {
 	Labels int `json:"labels,omitempty"`
 	// Hidden lists the findings of a redaction, nil if there was no redaction.
 	Hidden []redact.Finding `json:"hidden,omitzero"`
+	// Prompts are the texts of a vendor that were left out.
+	Prompts []prompts.Left `json:"prompts,omitempty"`
 	// labelled are the rows that have labels, without their states.
 	labelled []store.Row
 }

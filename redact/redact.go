@@ -34,6 +34,7 @@ import (
 	"strings"
 
 	"hindcast/model/jsontape"
+	"hindcast/model/prompts"
 )
 
 const (
@@ -83,6 +84,11 @@ type Options struct {
 	Paths []string
 	// Patterns are regular expressions. What one matches in a text or a key is hidden.
 	Patterns []string
+	// Prompts leaves out the texts that the vendor of an agent wrote for the model, see package prompts. A notice
+	// stands in the place of each.
+	Prompts bool
+	// Unredacted hides no secrets: it is for leaving out prompts alone.
+	Unredacted bool
 }
 
 // Redactor hides secrets. It is not safe for concurrent use.
@@ -114,6 +120,10 @@ type Redactor struct {
 	ids map[string]bool
 
 	places map[place]map[int]bool
+	// hid says that a secret was hidden in the state that was read last.
+	hid bool
+	// left are the prompts that are left out, by the hashes of their texts.
+	left map[[sha256.Size]byte]prompts.Left
 	// wordPlaces is the memory of the prefilter.
 	wordPlaces [][]int
 }
@@ -150,7 +160,7 @@ type Finding struct {
 // path or a pattern.
 func New(o Options) (*Redactor, error) {
 	r := &Redactor{options: o, secrets: map[string]secret{}, learning: true, ids: map[string]bool{}, quiet: map[[sha256.Size]byte]bool{},
-		places: map[place]map[int]bool{}, met: make([]bool, len(o.Paths)+len(o.Patterns))}
+		places: map[place]map[int]bool{}, left: map[[sha256.Size]byte]prompts.Left{}, met: make([]bool, len(o.Paths)+len(o.Patterns))}
 	r.forget()
 	for _, path := range o.Paths {
 		if !strings.HasPrefix(path, "/") {
@@ -253,6 +263,9 @@ func (r *Redactor) State(state []byte) ([]byte, error) { return r.state(state, 0
 // Text returns a text from beside a state, such as a title, without its secrets. What was
 // hidden is listed under a name.
 func (r *Redactor) Text(name, text string) (string, error) {
+	if r.options.Unredacted {
+		return text, nil
+	}
 	out, err := r.text(text, 0, false)
 	if err == nil && out != text {
 		r.note(name, text, out)
@@ -272,6 +285,36 @@ func (r *Redactor) Findings() []Finding {
 	return list
 }
 
+// HidesSecrets reports whether secrets are hidden, and not only prompts left out.
+func (r *Redactor) HidesSecrets() bool { return !r.options.Unredacted }
+
+// LeftOut returns the sums of the prompts that were left out, in the order of their names.
+func (r *Redactor) LeftOut() (list []prompts.Left) {
+	sums := map[string]int{}
+	for _, of := range r.left {
+		sums[of.What] += of.Bytes
+	}
+	for _, what := range slices.Sorted(maps.Keys(sums)) {
+		list = append(list, prompts.Left{What: what, Bytes: sums[what]})
+	}
+	return list
+}
+
+// noticesOf returns the notices for the prompts in a state.
+func (r *Redactor) noticesOf(t *jsontape.Tape) map[jsontape.Node]string {
+	if !r.options.Prompts {
+		return nil
+	}
+	notices := map[jsontape.Node]string{}
+	for _, p := range prompts.FindParts(t) {
+		notices[p.Node] = p.Notice()
+		if sum := sha256.Sum256([]byte(p.Text)); !r.learning && len(r.left) < mostPlaces {
+			r.left[sum] = prompts.Left{What: p.What, Bytes: len(p.Text)}
+		}
+	}
+	return notices
+}
+
 // state hides the secrets of a JSON text, which is a state or stands in a text.
 func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 	if nested > mostNested {
@@ -281,8 +324,9 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := map[jsontape.Node]bool{}
+	whole, notices := map[jsontape.Node]bool{}, map[jsontape.Node]string(nil)
 	if nested == 0 {
+		notices = r.noticesOf(t)
 		for i, path := range r.paths {
 			if r.resolve(t, 0, path, whole) {
 				r.met[i] = true
@@ -290,7 +334,7 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 		}
 	}
 	var out []byte
-	done, puts := 0, 0
+	done, puts, noticed := 0, 0, 0
 	put := func(from, to int, text string) {
 		puts++
 		out = append(out, data[done:from]...)
@@ -313,7 +357,7 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 			end, putsBefore = t.End(n), puts
 			r.looked += len(t.Raw(n))
 		}
-		if from, to := t.KeySpan(n); to > 0 {
+		if from, to := t.KeySpan(n); to > 0 && !r.options.Unredacted {
 			key := t.Key(n)
 			hidden, err := r.key(key)
 			if err != nil {
@@ -327,6 +371,12 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 			}
 		}
 		from, to := t.Span(n)
+		if notice, is := notices[n]; is {
+			put(from, to, notice)
+			noticed++
+			n = t.End(n) - 1
+			continue
+		}
 		if whole[n] {
 			if err := r.learnBelow(t, n); err != nil {
 				return nil, err
@@ -343,7 +393,7 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 			continue
 		}
 		kind := t.Kind(n)
-		if kind != jsontape.String && kind != jsontape.Number {
+		if kind != jsontape.String && kind != jsontape.Number || r.options.Unredacted {
 			continue
 		}
 		text := valueText(t, n)
@@ -360,6 +410,9 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 	}
 	if end != jsontape.None {
 		r.remember(sum, puts == putsBefore)
+	}
+	if nested == 0 {
+		r.hid = puts > noticed
 	}
 	if out == nil {
 		return data, nil

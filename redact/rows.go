@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"hindcast/model"
+	"hindcast/model/prompts"
 	"hindcast/store"
 )
 
@@ -165,7 +166,7 @@ func (n *renamed) labels(row *store.Row) error {
 
 // name refuses a name that has a secret.
 func (n *renamed) name(what, name string) error {
-	if isHash(name) {
+	if isHash(name) || n.redactor.options.Unredacted {
 		return nil
 	}
 	for _, s := range n.redactor.find(name, false) {
@@ -187,6 +188,9 @@ func (n *renamed) take(at model.Ref, h *model.Header, old, state []byte) {
 	}
 	if isHash(at.ID) {
 		n.ids[at] = model.SnapshotID(state)
+	}
+	if !n.redactor.hid && prompts.NoticeOf(state) == "" {
+		return // the words of the title stay
 	}
 	n.titles[at] = ""
 	if again, err := store.Header(store.Snapshot(*h, state)); err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/model/prompts"
 	"hindcast/redact"
 )
 
@@ -51,10 +52,14 @@ func (p *page) learnSecrets(ctx context.Context, r *redact.Redactor) error {
 
 // hideSecrets hides the learned secrets in the messages and the titles of a page.
 func (p *page) hideSecrets(ctx context.Context, r *redact.Redactor) error {
+	notices := map[int32]string{} // of the messages whose words are left out
 	err := p.eachMessage(ctx, "hide secrets in", func(i int, state []byte) error {
 		hidden, err := r.State(state)
 		if err == nil && !bytes.Equal(hidden, state) {
 			p.messages.Replace(i, hidden[len(stateBegin):len(hidden)-len(stateEnd)])
+			if notice := prompts.NoticeOf(hidden); notice != "" {
+				notices[int32(i)] = notice
+			}
 		}
 		return err
 	})
@@ -62,6 +67,9 @@ func (p *page) hideSecrets(ctx context.Context, r *redact.Redactor) error {
 		return err
 	}
 	for n := range p.titles {
+		if added := p.additions[n].Added; len(added) > 0 && notices[added[len(added)-1]] != "" {
+			p.titles[n] = notices[added[len(added)-1]] // it was made of the words
+		}
 		p.titles[n] = p.hideText("title", p.titles[n])
 	}
 	p.Title, p.ID = p.hideText("title", p.Title), p.hideText("session", p.ID)
