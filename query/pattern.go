@@ -215,48 +215,77 @@ func (p *Pattern) indexFrom(in, text []byte, from int) int {
 // rare has the bytes of English and JSON, the frequent ones first.
 const rare = " etaoinsrhld\"cu,mfp:gwyb.v{}[]0123456789_-/kxjqz"
 
+// foldedAtOnce is how much of a text is searched for one case of a letter before the other one.
+const foldedAtOnce = 4 << 10
+
 // foldIndex returns the next place of a needle, whose letters match those of either case. It
-// looks for the one byte of the needle that is rarest in most texts.
+// looks for the one byte of the needle that is rarest in most texts, and beside it for the next rarest.
 func foldIndex(text, needle []byte, from int) int {
 	if len(needle) == 0 {
 		return from
 	}
-	k, best := 0, -1
+	k, beside := rarestTwo(needle)
+	lower, upper := bothCases(needle[k])
+	otherLower, otherUpper := bothCases(needle[beside])
+	last := len(text) - len(needle) + k // where the byte of the last place is
+	for at := from + k; at <= last; {
+		end := min(at+foldedAtOnce, last+1)
+		nextLower, nextUpper := at-1, at-1
+		if upper == lower {
+			nextUpper = end
+		}
+		for ; at < end; at++ {
+			if nextLower < at {
+				nextLower = indexIn(text, at, end, lower)
+			}
+			if nextUpper < at {
+				nextUpper = indexIn(text, at, end, upper)
+			}
+			if at = min(nextLower, nextUpper); at == end {
+				break
+			}
+			begin := at - k
+			other := text[begin+beside]
+			if (other == otherLower || other == otherUpper) && foldEqual(text[begin:begin+len(needle)], needle) {
+				return begin
+			}
+		}
+	}
+	return -1
+}
+
+// rarestTwo returns the places of the two bytes of a needle that are rarest in most texts, which may be one place.
+func rarestTwo(needle []byte) (rarest, next int) {
+	best, second := -1, -1
 	for i, b := range needle {
 		rank := strings.IndexByte(rare, b)
 		if rank < 0 {
 			rank = len(rare)
 		}
-		if rank > best {
-			k, best = i, rank
+		switch {
+		case rank > best:
+			rarest, next, best, second = i, rarest, rank, best
+		case rank > second:
+			next, second = i, rank
 		}
 	}
-	lower := needle[k]
-	upper := lower
-	if 'a' <= lower && lower <= 'z' {
-		upper -= 'a' - 'A'
+	return rarest, next
+}
+
+// bothCases returns a byte, which is no capital letter, and its capital letter, or the byte again.
+func bothCases(b byte) (lower, upper byte) {
+	if 'a' <= b && b <= 'z' {
+		return b, b - ('a' - 'A')
 	}
-	next := -1 // the next one in lower case
-	for at := from + k; at < len(text); at++ {
-		if next < at {
-			if next = bytes.IndexByte(text[at:], lower); next < 0 {
-				next = len(text)
-			} else {
-				next += at
-			}
-		}
-		before := next // the next one in either case
-		if upper != lower {
-			if i := bytes.IndexByte(text[at:next], upper); i >= 0 {
-				before = at + i
-			}
-		}
-		at = before
-		if begin := at - k; begin+len(needle) <= len(text) && foldEqual(text[begin:begin+len(needle)], needle) {
-			return begin
-		}
+	return b, b
+}
+
+// indexIn returns the place of a byte in text[from:end], or end.
+func indexIn(text []byte, from, end int, b byte) int {
+	if n := bytes.IndexByte(text[from:end], b); n >= 0 {
+		return from + n
 	}
-	return -1
+	return end
 }
 
 // foldEqual reports whether a text is one in lower case but for the case of ASCII letters.
