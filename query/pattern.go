@@ -98,6 +98,8 @@ func Regexp(text string, c Case) (*Pattern, error) {
 		if p.spelled = spellings(p.needle); len(p.needle) < longPart {
 			if list := foldedSpellings(tree); list != nil {
 				p.spelled = list
+			} else if len(p.literal) > len(p.needle) {
+				p.spelled = literalSpellings(p.literal)
 			}
 		}
 	}
@@ -191,9 +193,12 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 	return at, at + len(p.needle), at >= 0
 }
 
+// kelvin and longS are the letters beyond ASCII that fold to k and s.
+const kelvin, longS = "\u212a", "\u017f"
+
 // hasFoldedASCII reports whether a text has one of the letters that fold to k or s.
 func hasFoldedASCII(text []byte) bool {
-	return bytes.Contains(text, []byte("\u212a")) || bytes.Contains(text, []byte("\u017f"))
+	return bytes.Contains(text, []byte(kelvin)) || bytes.Contains(text, []byte(longS))
 }
 
 // next returns the offset of the next needle in a text, -1 if no more follows.
@@ -213,7 +218,7 @@ func (p *Pattern) indexFrom(in, text []byte, from int) int {
 }
 
 // rare has the bytes of English and JSON, the frequent ones first.
-const rare = " etaoinsrhld\"cu,mfp:gwyb.v{}[]0123456789_-/kxjqz"
+const rare = " etaoinsrhld\"\\cu,mfp:gwyb.v{}[]0123456789_-/kxjqz"
 
 // foldedAtOnce is how much of a text is searched for one case of a letter before the other one.
 const foldedAtOnce = 4 << 10

@@ -130,6 +130,19 @@ func foldedSpellings(tree *syntax.Regexp) (list [][]byte) {
 	return nil
 }
 
+// literalSpellings returns the spellings of a text in ASCII whose letters match those of either case: as it is, and the
+// beginnings of those of the letters beyond ASCII that fold to k or s.
+func literalSpellings(text []byte) [][]byte {
+	list := spellings(text)
+	if bytes.IndexByte(text, 'k') >= 0 {
+		list = append(list, []byte(kelvin), []byte(`\u212`))
+	}
+	if bytes.IndexByte(text, 's') >= 0 {
+		list = append(list, []byte(longS), []byte(`\u017`))
+	}
+	return list
+}
+
 // formsOf returns a letter in all its cases, nil where one of them is ASCII.
 func formsOf(r rune) (list [][]byte) {
 	for form := r; ; {
@@ -171,8 +184,11 @@ func (p *Pattern) nextSpelled(text []byte, from int) int {
 
 // tellingText returns a text that each match contains: as much of it as tells it from the words of stores.
 func (p *Pattern) tellingText() []byte {
-	if !isASCII(p.spelled[0]) {
+	switch {
+	case !isASCII(p.spelled[0]):
 		return p.spelled[0]
+	case p.literal != nil: // the words of stores have no letter that folds to one of ASCII
+		return p.literal
 	}
 	return p.needle
 }

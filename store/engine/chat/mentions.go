@@ -87,8 +87,9 @@ func (s *Store) Mentions(ctx context.Context, session string, text []byte, has f
 	return sources == nil, nil
 }
 
-// searchedAtOnce is how much of a file is in memory at a time.
-const searchedAtOnce = 1 << 20
+// searchedAtOnce is how much of a file is in memory at a time, and longestEscape the length of an escape that stands for
+// a letter of a text.
+const searchedAtOnce, longestEscape = 1 << 20, len(`\u0000`)
 
 // fileContains reports whether a file has in it what has finds, a text of so many bytes.
 func (s *Store) fileContains(ctx context.Context, t tree.Tree, file string, size int, has func([]byte) bool) (bool, error) {
@@ -97,7 +98,7 @@ func (s *Store) fileContains(ctx context.Context, t tree.Tree, file string, size
 		return false, err
 	}
 	defer f.Close() // it was only read
-	overlap := size - 1
+	overlap := max(size, longestEscape) - 1
 	spare, _ := s.searched.Get().(*[]byte)
 	if spare == nil {
 		spare = new([]byte)

@@ -34,6 +34,12 @@ func TestContains(t *testing.T) {
 			}
 		}
 	}
+	whole := bytes.Clone(text)
+	copy(whole[searchedAtOnce-2:], `\u043f`)
+	in := engine.In{Tree: tree.Overlay(nil, tree.Steps{{Name: "f", Data: whole}}, nil), Memo: tree.NewMemo(&files.Memory{})}
+	if found, err := new(Store).fileContains(t.Context(), in.Tree, "f", len("\u043f"), has(`\u043f`)); !found || err != nil {
+		t.Errorf("an escape over the end of a piece: %t, %v", found, err)
+	}
 	if words, _ := ownWith([]byte("Assist")); !slices.Equal(words, []string{"assistant"}) {
 		t.Error("a role is no word of Hindcast's")
 	}
