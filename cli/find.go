@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,8 @@ import (
 // sought says which answers find gives.
 type sought struct {
 	all, last, reverse bool
+	// sent has the expression see requests.
+	sent bool
 	// within bounds the time of the expression on one state.
 	within time.Duration
 }
@@ -46,12 +49,17 @@ An error is shown as an error and never counts as false. "In #7 or before" stand
 where nothing is known of the snapshot before. An expression sees nothing but the
 state: no file, no environment, no time. The exit code is 1 if it never becomes true.
 
+With --sent EXPR sees the request to the model that an answer came from, as hindcast
+context --body prints it, in place of the state: since when does the model not see
+AGENTS.md? Each request is compared with the one before it.
+
 An expression of paths, such as .plan.status == "done", or about the elements of one
 list, such as any(.messages[]; .role == "tool"), is evaluated only where what it asks
 for changed. Of any other one, such as ..|strings, each state is looked at whole. One
 that takes longer on one state than --within says, or more than 256 MB, is ended.`,
 		Example: `  hindcast find trips.db trip-planner '.cart.total > 200'
   hindcast find trips.db 'any(.messages[]; .role == "tool")' --last
+  hindcast find projects 7ffd5cb9 '.messages | tostring | test("AGENTS.md")' --sent --reverse
   hindcast find trips.db trip-planner '.status == "booked"' --all --json | jq '.[].name'`,
 		Args:              a.argsCheck(oneOf),
 		ValidArgsFunction: a.completePath(0),
@@ -78,6 +86,7 @@ that takes longer on one state than --within says, or more than 256 MB, is ended
 	cmd.Flags().BoolVar(&what.all, "all", false, "print each snapshot at which it becomes true, false, or an error")
 	cmd.Flags().BoolVar(&what.last, "last", false, "print the newest one on the active path")
 	cmd.Flags().BoolVar(&what.reverse, "reverse", false, "look for where it becomes false")
+	cmd.Flags().BoolVar(&what.sent, "sent", false, "look at the requests to the model in place of the states")
 	limitFlag(cmd, &what.within)
 	return cmd
 }
@@ -116,7 +125,12 @@ func (a *App) runFind(ctx context.Context, p *printer, of *subject, x *query.Exp
 	}
 	q := query.Open(of.store, t)
 	all := q.Find(ctx, x)
-	if what.last {
+	switch {
+	case what.sent && what.last:
+		all = onPathBackwards(t, q.FindSent(ctx, t, x))
+	case what.sent:
+		all = q.FindSent(ctx, t, x)
+	case what.last:
 		all = q.FindBack(ctx, x, t.Head())
 	}
 	seeking := &seeking{sought: what, timeline: t}
@@ -147,6 +161,27 @@ func (a *App) runFind(ctx context.Context, p *printer, of *subject, x *query.Exp
 		}
 	}
 	return nil
+}
+
+// onPathBackwards yields what is found on the active path, the newest first, once all is found.
+func onPathBackwards(t *model.Timeline, all iter.Seq2[query.Found, error]) iter.Seq2[query.Found, error] {
+	return func(yield func(query.Found, error) bool) {
+		var list []query.Found
+		for f, err := range all {
+			if err != nil {
+				yield(f, err)
+				return
+			}
+			if t.OnPath(f.Visit) {
+				list = append(list, f)
+			}
+		}
+		for _, f := range slices.Backward(list) {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
 }
 
 // seeking is the progress of find.

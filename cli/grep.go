@@ -25,7 +25,7 @@ import (
 func (a *App) grepCommand() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
-	var fixed, ignore, sensitive, counted bool
+	var fixed, ignore, sensitive, counted, sent bool
 	var since string
 	var found searched
 	cmd := &cobra.Command{
@@ -49,7 +49,11 @@ transcript need not be read for it; give STORE, SESSION or --json for its snapsh
 text that is first off the active path says where on the path it is, if it is there at
 all; --orphaned prints only those that are not. --all prints a text again at each
 snapshot where it comes back: the snapshot before it does not have it. The exit code is
-1 if nothing is found.`,
+1 if nothing is found.
+
+With --sent it searches what the model was sent: the system prompt, the tools and the
+messages of each request, as hindcast context shows them. A text is printed once, with
+the answers to the requests in which it stands: #4..#31 from the one to the other.`,
 		Example: `  hindcast grep 'no room left' trips.db
   hindcast grep -F '60.50' trips.db trip-planner --role assistant
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
@@ -57,6 +61,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
   hindcast grep webhook --sessions-with-matches
   hindcast grep 'timeout tool:Bash since:yesterday' --failed
   hindcast grep webhook --project payments --since 7d --max 20
+  hindcast grep AGENTS.md projects 7ffd5cb9 --sent
   hindcast grep refund trips.db --tool book_hotel --json | jq '.[].text'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -76,6 +81,8 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				return usagef("--ignore-case and --case-sensitive: give one of them")
 			case counted && found.OnlyFirst:
 				return usagef("--count and --sessions-with-matches: give one of them")
+			case sent && (found.Orphaned || found.All || found.Failed):
+				return usagef("grep: --sent searches requests: give it without --orphaned, --all and --failed")
 			case found.most < 0:
 				return usagef("grep: --max %d: less than nothing", found.most)
 			case since != "":
@@ -119,6 +126,9 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				found.progress = &progress{out: a.Err}
 			}
 			hits := found.yieldHits(ctx, p, sessions)
+			if sent {
+				hits = found.yieldSent(ctx, p, sessions)
+			}
 			switch bySession := found.OnlyFirst || counted; {
 			case bySession && p.json:
 				err = writeArray(p, mapElements(countHits(hits), found.sessionJSON))
@@ -144,6 +154,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 	cmd.Flags().BoolVar(&found.Failed, "failed", false, "only texts of the results of calls that failed")
 	cmd.Flags().BoolVar(&found.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
 	cmd.Flags().BoolVar(&found.All, "all", false, "print a text again wherever it comes back")
+	cmd.Flags().BoolVar(&sent, "sent", false, "search the requests to the model in place of the states")
 	cmd.Flags().StringVar(&found.Project, "project", "", "only sessions whose project has a `TEXT` in its path, in letters of either case")
 	cmd.Flags().StringVar(&since, "since", "", "only sessions that changed since a `TIME`: yesterday, 12h, 7d, or 2026-11-01")
 	cmd.Flags().IntVarP(&found.most, "max", "m", 0, "stop after `N` texts in all; 0 for no end")
@@ -171,6 +182,8 @@ type searched struct {
 type foundIn struct {
 	*model.Timeline
 	query.SessionHit
+	// sent has the requests that the text is in; nil for a text of states.
+	sent *query.SentHit
 }
 
 // yieldHits yields what is found, session by session. What was written of one is shown before the
@@ -203,7 +216,7 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 			if err = errors.Join(err, wrong); err == nil {
 				f.n++
 			}
-			if !yield(foundIn{t, hit}, err) || err != nil || f.n == f.most {
+			if !yield(foundIn{t, hit, nil}, err) || err != nil || f.n == f.most {
 				return
 			}
 		}
@@ -211,6 +224,79 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 			f.progress.clearLine()
 		}
 	}
+}
+
+// yieldSent yields the texts of requests that are found, session by session, as yieldHits does.
+func (f *searched) yieldSent(ctx context.Context, p *printer, sessions iter.Seq2[query.Source, error]) iter.Seq2[foundIn, error] {
+	return func(yield func(foundIn, error) bool) {
+		if f.progress != nil {
+			defer f.progress.clearLine()
+		}
+		for in, err := range sessions {
+			if err != nil {
+				yield(foundIn{}, err)
+				return
+			}
+			if !f.Selects(&in.SessionInfo) {
+				continue
+			}
+			t, list, err := f.searchSent(ctx, &in)
+			if err != nil && ctx.Err() == nil {
+				f.failed = errors.Join(f.failed, fmt.Errorf("grep: session %.80q: %w", in.ID, err))
+				continue
+			}
+			f.sessions++
+			for i := range list {
+				at := &list[i]
+				if err == nil {
+					f.n++
+				}
+				hit := query.Hit{Visit: at.Ranges[0].From, Active: model.NoNode, Text: at.Text, From: at.From, To: at.To, Path: at.Path, Message: at.Message, Role: at.Role, Tool: at.Tool}
+				if first := slices.IndexFunc(at.Ranges, func(r query.SentRange) bool { return r.OnPath }); first >= 0 {
+					hit.Active = at.Ranges[first].From
+				}
+				if !yield(foundIn{t, query.SessionHit{Source: in, Hit: hit}, at}, err) || err != nil || f.n == f.most {
+					return
+				}
+				if f.OnlyFirst {
+					break
+				}
+			}
+			if err = errors.Join(ctx.Err(), p.Flush()); err != nil {
+				yield(foundIn{}, err)
+				return
+			}
+			if f.progress != nil {
+				f.progress.writeLine(fmt.Sprintf("%d found in %s", f.n, model.Count(f.sessions, "session")))
+			}
+		}
+	}
+}
+
+// searchSent searches the requests of a session.
+func (f *searched) searchSent(ctx context.Context, in *query.Source) (*model.Timeline, []query.SentHit, error) {
+	t, err := f.app.labelledTimeline(ctx, in.Store, in.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := query.Open(in.Store, t).GrepSent(ctx, query.SentSearch{Pattern: f.Pattern, Role: f.Role, Tool: f.Tool})
+	return t, list, err
+}
+
+// sentRangeJSON is a run of requests of `grep --sent --json`.
+type sentRangeJSON struct {
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Requests int    `json:"requests"`
+	Orphaned bool   `json:"orphaned,omitempty"`
+}
+
+// rangesOf returns the runs of requests that a text is in.
+func (h *foundIn) rangesOf() (list []sentRangeJSON) {
+	for _, r := range h.sent.Ranges {
+		list = append(list, sentRangeJSON{h.Name(r.From), h.Name(r.To), r.Requests, !r.OnPath})
+	}
+	return list
 }
 
 // grepJSON is an element of `grep --json`.
@@ -227,6 +313,9 @@ type grepJSON struct {
 	Tool    string `json:"tool,omitempty"`
 	Failed  bool   `json:"failed,omitempty"`
 	Active  string `json:"active,omitempty"`
+	// Part and Sent tell of a text of requests.
+	Part string          `json:"part,omitempty"`
+	Sent []sentRangeJSON `json:"sent,omitempty"`
 }
 
 // hitJSON returns the document of a hit.
@@ -243,6 +332,9 @@ func (f *searched) hitJSON(hit foundIn) grepJSON {
 	}
 	if hit.Active != model.NoNode {
 		out.Active = hit.Name(hit.Active)
+	}
+	if hit.sent != nil {
+		out.Part, out.Sent = hit.sent.Part, hit.rangesOf()
 	}
 	return out
 }
@@ -362,7 +454,9 @@ func (p *printer) writeFoundSession(count string, in *query.Source) {
 // writeHit writes the line of one text: the snapshot or the time, who speaks, and the text around the match.
 func (p *printer) writeHit(hit foundIn) {
 	line, sgr := "", faint
-	if hit.Timeline != nil {
+	if hit.sent != nil {
+		line = p.sentPlace(&hit)
+	} else if hit.Timeline != nil {
 		line, sgr = p.hitPlace(&hit)
 	} else if !hit.At.IsZero() {
 		line = hit.At.Local().Format(time.DateTime)
@@ -371,6 +465,8 @@ func (p *printer) writeHit(hit foundIn) {
 	switch {
 	case hit.Message >= 0:
 		where = strings.TrimSpace(fmt.Sprintf("[%d] %s %s", hit.Message, hit.Role, hit.Tool))
+	case hit.sent != nil:
+		where = strings.TrimSpace(hit.Role + " " + hit.Tool)
 	case hit.Timeline == nil:
 		where = strings.TrimSpace(hit.Role + " " + hit.Tool)
 	}
@@ -380,6 +476,27 @@ func (p *printer) writeHit(hit foundIn) {
 	}
 	behind := displaywidth.String(line) + 2 + displaywidth.String(where) + 2
 	fmt.Fprintf(p, "%s  %s  %s\n", p.paint.in(sgr, line), p.paint.in(faint, where), p.markExcerpt(hit.Text, hit.From, hit.To, behind))
+}
+
+// sentPlace returns the requests that a text is in: those of one branch behind its shape.
+func (p *printer) sentPlace(hit *foundIn) string {
+	var runs []string
+	shown := ""
+	for _, r := range hit.sent.Ranges {
+		run := hit.Name(r.From)
+		if r.To != r.From {
+			run += ".." + hit.Name(r.To)
+		}
+		shape := p.glyphs.Active
+		if !r.OnPath {
+			shape = p.glyphs.Orphaned
+		}
+		if shape != shown {
+			run, shown = shape+" "+run, shape
+		}
+		runs = append(runs, run)
+	}
+	return strings.Join(runs, ", ")
 }
 
 // hitPlace returns where in its timeline a hit is, and how that is painted.

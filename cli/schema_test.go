@@ -386,6 +386,7 @@ func (a *answers) moves(t *testing.T) {
 		{"labels", []string{"labels", store}},
 		{"sessions", []string{"sessions", dir}},
 		{"grep", []string{"grep", "Lyon", dir}},
+		{"grep", []string{"grep", "question", filepath.Join("..", "testdata", "coding", "openhands"), "--sent"}},
 		{"matches", []string{"grep", "Lyon", dir, "--count"}},
 		{"matches", []string{"grep", "e", files, "-l"}},
 		{"tally", []string{"export", store, "-o", rows}},

@@ -114,17 +114,29 @@ func (o *Outline) addSystem(n jsontape.Node) {
 	o.add(Block{Kind: System, Message: -1, Node: n, Title: lineOf(o.Tape, text)})
 }
 
-// addTool adds a tool, as Anthropic, OpenAI and Gemini describe one. OpenHands calls its name a title.
+// addTool adds a tool.
 func (o *Outline) addTool(n jsontape.Node) {
-	t, at := o.Tape, n
-	if function := t.Find(n, "function"); function >= 0 {
-		at = function
-	}
+	t := o.Tape
+	o.add(Block{Kind: Tool, Message: -1, Node: n, Name: ToolName(t, n), Title: lineOf(t, t.Find(functionOf(t, n), "description"))})
+}
+
+// ToolName returns the name of a tool, as Anthropic, OpenAI and Gemini describe one; "" without one. OpenHands calls the
+// name a title. It is untrusted.
+func ToolName(t *jsontape.Tape, n jsontape.Node) string {
+	at := functionOf(t, n)
 	name := t.Find(at, "name")
 	if name < 0 {
 		name = t.Find(at, "title")
 	}
-	o.add(Block{Kind: Tool, Message: -1, Node: n, Name: textOf(t, name), Title: lineOf(t, t.Find(at, "description"))})
+	return textOf(t, name)
+}
+
+// functionOf returns the description in the description of a tool: OpenAI's is an object of its own.
+func functionOf(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
+	if function := t.Find(n, "function"); function >= 0 {
+		return function
+	}
+	return n
 }
 
 func (o *Outline) addMessage(m int) {

@@ -56,15 +56,15 @@ func (r *Request) Put(key string, value []byte) {
 	r.Body = append(append(body, value...), '}')
 }
 
-// promptKeys are the members of a state that have the system prompt: those of Strands's snapshots.
-var promptKeys = []string{"system_prompt", "systemPrompt"}
+// PromptKeys returns the members of a state that have the system prompt: those of Strands's snapshots.
+func PromptKeys() []string { return []string{"system_prompt", "systemPrompt"} }
 
 // WithMessages returns the request with the first n messages of a state, where the store has not kept its messages. The
 // other members of the body stay, and Unknown names those that it lacks. A first message of the system is the system
 // prompt, and a message that repeats the system prompt of the body is left out.
 func (r Request) WithMessages(c *conversation.Conversation, n int) Request {
 	t, list := c.Tape(), []byte(nil)
-	for _, key := range promptKeys {
+	for _, key := range PromptKeys() {
 		if jsontape.FindMember(r.Body, `"system"`) == nil {
 			r.Put("system", rawOf(t, t.Find(0, key)))
 		}
