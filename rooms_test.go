@@ -137,6 +137,8 @@ var directions = []struct {
 		"what kinds of a file for each checkpoint share is written without knowing any of them"},
 	{"hindcast/store/encoding/pickle", []string{"hindcast/model/..."},
 		"what a pickle holds is read without knowing who wrote it"},
+	{"hindcast/store/encoding/gitobjects", []string{"hindcast/model/filechange", "hindcast/store/media/tree"},
+		"what Git's objects hold is read without knowing who wrote them"},
 	{"hindcast/store/storetest/rowstest", []string{"hindcast/store", "hindcast/store/media/sqlitefile", "hindcast/store/storetest", "hindcast/model"},
 		"how such kinds are tested does not depend on one"},
 	{"hindcast/store/storetest/weavetest", []string{"hindcast/store", "hindcast/store/engine/rows", "hindcast/store/storetest/...", "hindcast/model"},

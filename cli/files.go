@@ -48,8 +48,10 @@ abandoned branch differs from the one that was kept.
 
   ` + g.Active + `  on the active path    ` + g.Head + `  the head    ` + g.Orphaned + `  off the active path    ` + g.Dot + `  a step of a turn
 
-A change is what the tool recorded. "inferred" stands where only the call tells of it,
-"not recorded" where only a name is known. Paths are relative to the project's folder.
+A change is what the tool recorded, or what the agent's own copies of the files prove.
+"inferred" stands where only the call tells of it, "not recorded" where only a name is
+known. Paths are relative to the project's folder. What sub-agents did stands at the step
+that started them.
 
 --patch prints one patch of all, which git apply takes; without A..B it is what led to
 the head. It names the files for which the records do not suffice, and the exit code is
@@ -201,6 +203,7 @@ type fileJSON struct {
 	Known   string     `json:"known"`
 	Tool    string     `json:"tool"`
 	Call    string     `json:"call,omitempty"`
+	Agent   string     `json:"agent,omitempty"`
 	Command string     `json:"command,omitempty"`
 	Added   int        `json:"added"`
 	Removed int        `json:"removed"`
@@ -210,7 +213,7 @@ type fileJSON struct {
 
 // fileDocument returns the document of a change.
 func fileDocument(t *model.Timeline, n model.Node, dir string, e *filechange.Effect, c *filechange.Change) fileJSON {
-	out := fileJSON{stepJSON: stepOf(t, n), Kind: c.Kind.String(), Known: c.Known.Word(), Tool: e.Tool, Call: e.ID, Command: e.Command, More: c.More}
+	out := fileJSON{stepJSON: stepOf(t, n), Kind: c.Kind.String(), Known: c.Known.Word(), Tool: e.Tool, Call: e.ID, Agent: e.Agent, Command: e.Command, More: c.More}
 	out.Added, out.Removed = c.Count()
 	if c.Path != "" {
 		var inside bool
@@ -234,7 +237,7 @@ func fileDocument(t *model.Timeline, n model.Node, dir string, e *filechange.Eff
 func (s *filesSession) yieldSteps(ctx context.Context) iter.Seq2[undoable, error] {
 	return func(yield func(undoable, error) bool) {
 		if !s.ranged {
-			for step, err := range s.session.Files(ctx, false) {
+			for step, err := range s.session.AllFiles(ctx, false) {
 				if !yield(undoable{FileStep: step}, err) {
 					return
 				}
@@ -372,7 +375,6 @@ func (l *fileLines) writeStep(step *undoable, path string) {
 	if step.Unread != nil {
 		l.beginLine(step.Visit)
 		l.endLine(faint, "? "+printable.String(step.Unread.Error()))
-		return
 	}
 	var unknown []string
 	more := 0

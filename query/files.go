@@ -37,10 +37,9 @@ func (s *FileStep) Changes() iter.Seq2[*filechange.Effect, *filechange.Change] {
 	}
 }
 
-// Files returns a FileStep for each visit whose messages tell of commands or of files, in the order in which the visits
-// were recorded. Each message is read once, and counts once on a path. With whole the texts before and
-// after a change are read, too. The error ends the sequence.
-func (q *Session) Files(ctx context.Context, whole bool) iter.Seq2[FileStep, error] {
+// ownFiles returns a FileStep for each visit whose messages tell of commands or of files, in the order in which the visits
+// were recorded. Each message is read once, and counts once on a path.
+func (q *Session) ownFiles(ctx context.Context, whole bool) iter.Seq2[FileStep, error] {
 	return func(yield func(FileStep, error) bool) {
 		v := q.view()
 		lists := v.messageLists(newNumbered())
@@ -113,7 +112,7 @@ func (q *Session) FilesBetween(ctx context.Context, from, to model.Node, whole b
 	for _, n := range parting.B.Since {
 		way[n] = &r.Forth
 	}
-	for step, err := range q.Files(ctx, whole) {
+	for step, err := range q.AllFiles(ctx, whole) {
 		if err != nil {
 			return FileRange{}, err
 		}

@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/model/filechange"
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/kinds"
+	"hindcast/store/storetest"
 )
 
-// openFiles opens a session of a store below testdata/files.
+// openFiles opens a session of a store below testdata/files, or the only one that it has.
 func openFiles(t *testing.T, kind, session string) (store.Store, *model.Timeline, *query.Session) {
 	t.Helper()
 	s, err := kinds.All(nil, "").Open(t.Context(), "../testdata/files/"+kind)
@@ -23,6 +26,9 @@ func openFiles(t *testing.T, kind, session string) (store.Store, *model.Timeline
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
+	if session == "" {
+		session = storetest.Sessions(t, s)[0].ID
+	}
 	line, err := query.ReadTimeline(t.Context(), s, session)
 	if err != nil {
 		t.Fatal(err)
@@ -130,5 +136,79 @@ func TestFiles_ofCodex(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("%d changes", n)
+	}
+}
+
+// fileLines returns a line for each change of a session: the snapshot, the change, how it is known and what made it.
+func fileLines(t *testing.T, line *model.Timeline, steps iter.Seq2[query.FileStep, error]) (list []string) {
+	t.Helper()
+	for step, err := range steps {
+		if err != nil || step.Unread != nil {
+			t.Fatal(err, step.Unread)
+		}
+		for e, c := range step.Changes() {
+			path, _ := filechange.PathIn("/home/demo/w", c.Path)
+			text := fmt.Sprintf("%s %s %s %s", line.Name(step.Visit), c.Kind, path, conversation.Change(c.Count()))
+			if c.More > 0 {
+				text += fmt.Sprint(c.More, " more")
+			}
+			if c.Known != filechange.Recorded {
+				text += " " + c.Known.String()
+			}
+			list = append(list, fmt.Sprintf("%s by %.24s", text, e.How()))
+		}
+	}
+	return list
+}
+
+// The copies of files that agents keep tell what commands did, also where no call does. The objects of the project's own
+// repository are not in opencode's, and the patch of the turn has them.
+func TestFiles_ofCopies(t *testing.T) {
+	for _, of := range []struct {
+		kind, session string
+		want          []string
+	}{
+		{"copilot-cli", "f4760262-50b7-4fad-8765-f246f090871e", []string{
+			"#2 created new.txt +2 by create", "#3 changed a.txt +1 −1 by edit", "#4 changed long.txt +1 −1 by edit", "#5 changed long.txt −1 by edit",
+			"#13 changed long.txt  not recorded by bash: printf 'z\\n' >> lo",
+			"#17 changed a.txt +1 −1 by bash: sed -i s/one/ONE/ ", "#17 moved moved.txt  by bash: sed -i s/one/ONE/ ", "#17 deleted draft.txt −1 by bash: sed -i s/one/ONE/ ",
+			"#17 created made.txt  not recorded by bash: sed -i s/one/ONE/ ", "#17 created /home/demo/outside.txt  not recorded by bash: sed -i s/one/ONE/ ",
+			"#21 changed a.txt +2 −1 by edit", "#22 changed moved.txt +1 −1 by edit",
+		}},
+		{"opencode", "", []string{
+			"#1 created new.txt +2 by write", "#4 changed a.txt +1 −3 by bash: printf 'ONE\\\\n\\\\tt", "#4 deleted draft.txt −1 by bash: printf 'ONE\\\\n\\\\tt",
+			"#4 moved moved.txt  by bash: printf 'ONE\\\\n\\\\tt", "#7 changed a.txt +1 −1 by edit",
+		}},
+	} {
+		_, line, q := openFiles(t, of.kind, of.session)
+		if got := fileLines(t, line, q.Files(t.Context(), false)); !slices.Equal(got, of.want) {
+			t.Errorf("%s: they are\n%s\nwant\n%s", of.kind, strings.Join(got, "\n"), strings.Join(of.want, "\n"))
+		}
+	}
+}
+
+// Folded, they are what was on the disk when the recording ended.
+func TestFilesBetween_ofCopiesAreTheDisk(t *testing.T) {
+	for kind, want := range map[string]map[string]string{
+		"copilot-cli": {"a.txt": "ONE\n\ttwo\n3\n4\n", "moved.txt": "alpha\ngamma"},
+		"opencode":    {"a.txt": `ONE\n\t2\nthree\n`, "moved.txt": "alpha\nbeta"},
+	} {
+		_, line, q := openFiles(t, kind, "")
+		r, err := q.FilesBetween(t.Context(), model.NoNode, line.Head(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Fold().All() {
+			path, _ := filechange.PathIn("/home/demo/w", f.Path())
+			if text, asked := want[path]; asked {
+				if got, whole := f.Text(); got != text || !whole || f.Err() != nil {
+					t.Errorf("%s: %s is %q, %v, %v, want %q", kind, path, got, whole, f.Err(), text)
+				}
+				delete(want, path)
+			}
+		}
+		for path := range want {
+			t.Errorf("%s: nothing tells of %s", kind, path)
+		}
 	}
 }

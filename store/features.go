@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/filechange"
 	"hindcast/model/request"
 )
 
@@ -91,7 +92,12 @@ type Features struct {
 	// the states have. Where it is ByState, the states also tell which answer that is. It returns the errors of State.
 	ModelRequest func(ctx context.Context, ref model.Ref) (request.Request, error)
 	Across       func(ctx context.Context, ref model.Ref) (model.Ref, error)
-	Record       func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
+	// SubAgents returns the sessions of the sub-agents that the snapshots of a session started, in their order.
+	// FileCopies yields what an agent's own copies of files tell of a session, in the order of its snapshots; nil for a
+	// store without any. An error ends the sequence. Both return the errors of Headers.
+	SubAgents  func(ctx context.Context, session string) ([]Started, error)
+	FileCopies func(ctx context.Context, session string) iter.Seq2[filechange.Copies, error]
+	Record     func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
 	// LabelFile returns the file of Hindcast's own that belongs to a session: the folder that it is in or
 	// below, its path from there, and the session's name in it. dir is "" if there is no such file. Labels
 	// returns labels that the store received with its snapshots, as a portable file does, or that another
@@ -146,6 +152,9 @@ type Features struct {
 	// changes nothing or fills an empty store.
 	Import func(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
 }
+
+// Started is the session of a sub-agent, and the id of the snapshot that started it.
+type Started struct{ ID, Session string }
 
 // Own are the parts of a state that a framework keeps for itself: they tell how it went on, not what it did.
 type Own struct {

@@ -99,7 +99,7 @@ func (m *Model) readFiles() tea.Cmd {
 	features, last, dir := m.features, t.Header(model.Node(t.Len()-1)).Ref(), "" // dir is set before the first part comes
 	return streamAnswers(m, filing, what, func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[query.FileStep, error] {
 		dir = folderOf(ctx, features, last)
-		return s.Files(ctx, false)
+		return s.AllFiles(ctx, false)
 	}, func(got part[query.FileStep]) tea.Cmd { return m.filesRead(t, &dir, got) })
 }
 
@@ -200,7 +200,7 @@ func (m *Model) askFile() tea.Cmd {
 		title: "Changes of " + conversation.OneLine(file), noun: "step",
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
-				for step, err := range s.Files(ctx, false) {
+				for step, err := range s.AllFiles(ctx, false) {
 					if err != nil {
 						yield(answers.Answer{}, err)
 						return

@@ -224,14 +224,24 @@ type Effect struct {
 	Failed bool
 	// Refused says that the person refused the call.
 	Refused bool
+	// Agent is the session of the sub-agent whose call it is, "" for the session's own.
+	Agent string
 	// Milliseconds is how long it took, by the agent's own record; -1 where that does not tell.
 	Milliseconds float64
 	// Changes are the files that it changed, in the order of the record.
 	Changes []Change
 }
 
-// How tells in a few words how the changes came: "Edit", "Bash: sed -i s/a/b/ a.txt".
+// ByCopies is the Tool of an effect whose changes no call tells of: the agent's own copies of the files do.
+const ByCopies = "the agent's copies of the files"
+
+// How tells in a few words how the changes came: "Edit", "Bash: sed -i s/a/b/ a.txt", "sub-agent a1a2: Edit".
 func (e *Effect) How() string {
+	if e.Agent != "" {
+		own := *e
+		own.Agent = ""
+		return "sub-agent " + conversation.OneLine(conversation.Cut(e.Agent[strings.LastIndexByte(e.Agent, '/')+1:], maxTool)) + ": " + own.How()
+	}
 	if e.Command == "" {
 		return conversation.OneLine(conversation.Cut(e.Tool, maxTool))
 	}

@@ -110,11 +110,11 @@ func nameIn(line string) string {
 			name = plain
 		}
 	}
-	if name == "/dev/null" {
-		return ""
-	}
 	if strings.HasPrefix(name, "a/") || strings.HasPrefix(name, "b/") {
 		name = name[len("a/"):]
+	}
+	if name == "/dev/null" || name == "dev/null" { // Copilot CLI writes a/dev/null
+		return ""
 	}
 	return name
 }

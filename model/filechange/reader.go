@@ -89,10 +89,10 @@ func (r *Reader) readRecords(t *jsontape.Tape, raw jsontape.Node, id string, alo
 	}
 	of := reading{Tape: t, whole: r.Whole, to: &Effect{Milliseconds: e.Milliseconds, Exit: e.Exit}}
 	if len(e.Changes) > 0 {
-		of.path, of.asked = e.Changes[0].Path, e.Changes[0].Replaced
+		of.path, of.asked, of.written = e.Changes[0].Path, e.Changes[0].Replaced, e.Changes[0].After
 	}
-	take := func(n jsontape.Node, trims bool) {
-		of.trims = trims
+	take := func(n jsontape.Node, at *place) {
+		of.place = at
 		of.readResult(n)
 	}
 	if t.Kind(raw) == jsontape.Array {

@@ -91,6 +91,9 @@ func TestReader_shapesOfAgents(t *testing.T) {
 		"Copilot CLI": {callAndResult("edit", `{"path":"/w/src/a.ts","old_str":"two","new_str":"TWO"}`, "success", "",
 			`{"type":"tool.execution_complete","data":{"toolCallId":"c1","result":{"content":"ok","detailedContent":"\ndiff --git a/w/src/a.ts b/w/src/a.ts\n`+unified+`"}}}`),
 			`edit | recorded changed /w/src/a.ts +1 −1`},
+		"Copilot CLI, a new file": {callAndResult("create", `{"path":"/w/n","file_text":"a\nb"}`, "success", "",
+			`{"data":{"toolCallId":"c1","result":{"detailedContent":"\ndiff --git a/w/n b/w/n\ncreate file mode 100644\n--- a/dev/null\n+++ b/w/n\n@@ -1,0 +1,2 @@\n+a\n+b\n"}}}`),
+			`create | recorded created /w/n +2`},
 		"pi": {callAndResult("edit", `{"path":"a.ts","edits":[{"oldText":"two","newText":"TWO"}]}`, "success", "",
 			`{"message":{"toolCallId":"c1","details":{"diff":" 1 one\n-2 two\n+2 TWO","patch":"`+unified+`"}}}`), `edit | recorded changed a.ts +1 −1`},
 		"pi, without a patch": {callAndResult("edit", `{"path":"a.ts","oldText":"two","newText":"TWO"}`, "success", "",
@@ -117,6 +120,34 @@ func TestReader_shapesOfAgents(t *testing.T) {
 	} {
 		if got := strings.Join(readAll(t, of.state), "\n"); got != of.want {
 			t.Errorf("%s:\n  is %s\nwant %s", name, got, of.want)
+		}
+	}
+}
+
+// Copilot CLI compares texts that it split at the ends of lines. Its records are those of edits with 1.0.102.
+func TestReader_endsOfLines(t *testing.T) {
+	for name, of := range map[string]struct{ before, input, diff, after string }{
+		"an end behind the last line": {"one\ntwo\n", `"old_str":"two","new_str":"TWO"`, "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n \n", "one\nTWO\n"},
+		"none":                        {"one\n\ttwo\nthree", `"old_str":"three","new_str":"THREE"`, "@@ -1,3 +1,3 @@\n one\n \ttwo\n-three\n+THREE\n", "one\n\ttwo\nTHREE"},
+		"one comes":                   {"one\nthree", `"old_str":"three","new_str":"3\n4\n"`, "@@ -1,2 +1,4 @@\n one\n-three\n+3\n+4\n+\n", "one\n3\n4\n"},
+		"a line comes behind it":      {"one", `"old_str":"one","new_str":"one\ntwo"`, "@@ -1,1 +1,2 @@\n one\n+two\n", "one\ntwo"},
+		"three lines behind":          {"1\n2\n3\n4\n5\n", `"old_str":"3","new_str":"x"`, "@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+x\n 4\n 5\n \n", "1\n2\nx\n4\n5\n"},
+	} {
+		raw := fmt.Sprintf(`{"data":{"toolCallId":"c1","result":{"detailedContent":%q}}}`, "\ndiff --git a/w/a b/w/a\nindex 0000000..0000000 100644\n--- a/w/a\n+++ b/w/a\n"+of.diff)
+		tape, err := jsontape.Parse([]byte(callAndResult("edit", `{"path":"/w/a",`+of.input+`}`, "success", "", raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := conversation.Decode(tape)
+		var r Reader
+		r.Read(c, 0)
+		change := r.Read(c, 1)[0].Changes[0]
+		f := NewFold("/w/a")
+		f.setText(of.before)
+		f.existed, f.exists = present, present
+		f.Add(&change)
+		if text, whole := f.Text(); f.Err() != nil || !whole || text != of.after {
+			t.Errorf("%s: it is %q, %v, want %q", name, text, f.Err(), of.after)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package filechange
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"hindcast/model/jsontape"
@@ -18,10 +17,12 @@ import (
 // place is a place in a record. A step "*" is each element of a list. ID is the path of the call's id beside the
 // element, or from the record's beginning where there is no "*"; nil for a record of one result.
 //
-// With trims the agent leaves the white space out of its diffs that all lines of one begin with.
+// With trims the agent leaves the white space out of its diffs that all lines of one begin with. With splits it
+// compares texts that it split at the ends of lines: behind the last end is one more line, which is empty, and a last line
+// without an end is not told as one.
 type place struct {
-	at, id []string
-	trims  bool
+	at, id        []string
+	trims, splits bool
 }
 
 var places = []place{
@@ -30,7 +31,7 @@ var places = []place{
 	{at: []string{"payload"}, id: []string{"payload", "call_id"}},                          // Codex: patch_apply_end, exec_command_end
 	{at: []string{"toolCalls", "*", "resultDisplay"}, id: []string{"id"}},                  // Gemini CLI
 	{at: []string{"parts", "*", "state", "metadata"}, id: []string{"callID"}, trims: true}, // opencode
-	{at: []string{"data", "result"}, id: []string{"data", "toolCallId"}},                   // Copilot CLI
+	{at: []string{"data", "result"}, id: []string{"data", "toolCallId"}, splits: true},     // Copilot CLI
 	{at: []string{"message", "details"}, id: []string{"message", "toolCallId"}},            // pi
 	{at: []string{"observation"}, id: []string{"tool_call_id"}},                            // OpenHands
 	{at: []string{"parts", "*", "data", "metadata"}, id: []string{"data", "tool_call_id"}}, // crush
@@ -40,8 +41,9 @@ var places = []place{
 }
 
 // findResults calls found with each value in a record that tells of the result of a call.
-func findResults(t *jsontape.Tape, record jsontape.Node, call string, alone bool, found func(n jsontape.Node, trims bool)) {
-	for _, p := range places {
+func findResults(t *jsontape.Tape, record jsontape.Node, call string, alone bool, found func(n jsontape.Node, p *place)) {
+	for i := range places {
+		p := &places[i]
 		n, from := record, record
 		rest := p.at
 		var walk func(n, from jsontape.Node, rest []string)
@@ -60,7 +62,7 @@ func findResults(t *jsontape.Tape, record jsontape.Node, call string, alone bool
 			if n < 0 || p.id == nil && !alone || p.id != nil && textAt(t, from, p.id) != call {
 				return
 			}
-			found(n, p.trims)
+			found(n, p)
 		}
 		walk(n, from, rest)
 	}
@@ -89,8 +91,9 @@ type reading struct {
 	// path is the path that the input of the call names, or "", and asked the texts that it replaces.
 	path  string
 	asked []Replacement
-	// trims is that of the place.
-	trims bool
+	// written is the text that the input of the call writes, or nil.
+	written *string
+	*place
 	// created says that there was no file before.
 	created bool
 	to      *Effect
@@ -196,7 +199,9 @@ func (r *reading) readBash(n jsontape.Node) bool {
 		told[c.Path] = true
 		r.add(c)
 	})
-	r.joinMoves()
+	if r.to.Changes = JoinMoves(r.to.Changes); !r.whole {
+		r.to.ForgetTexts()
+	}
 	more := intOf(r.Tape, r.Find(d, "moreFiles"))
 	eachOf(r.Tape, r.Find(d, "changedFiles"), func(f jsontape.Node) {
 		if path := textOf(r.Tape, f); path != "" && !told[path] {
@@ -208,36 +213,6 @@ func (r *reading) readBash(n jsontape.Node) bool {
 		r.add(Change{Known: NotRecorded, More: more})
 	}
 	return true
-}
-
-// joinMoves makes a move of a file that was deleted and one that was created with the same lines.
-func (r *reading) joinMoves() {
-	list := r.to.Changes
-	for i := range list {
-		if list[i].Kind != Deleted || len(list[i].Hunks) == 0 {
-			continue
-		}
-		from := Change{Kind: Created, Hunks: list[i].Invert().Hunks}
-		k := slices.IndexFunc(list, func(c Change) bool {
-			return c.Kind == Created && slices.EqualFunc(c.Hunks, from.Hunks, func(a, b Hunk) bool { return slices.Equal(a.Lines, b.Lines) })
-		})
-		if k < 0 {
-			continue
-		}
-		list[k].Kind, list[k].From, list[k].Hunks = Moved, list[i].Path, nil
-		if text, whole := textOfCreated(&from); whole && r.whole {
-			list[k].Before, list[k].After = &text, &text
-		}
-		list[i].Path = ""
-	}
-	r.to.Changes = slices.DeleteFunc(list, func(c Change) bool { return c.Path == "" })
-}
-
-// textOfCreated returns the text of a file that a change creates.
-func textOfCreated(c *Change) (text string, whole bool) {
-	f := NewFold("")
-	f.Add(c)
-	return f.Text()
 }
 
 // eachOf calls do with each element of a list.
@@ -507,6 +482,7 @@ func (r *reading) readDiff(n jsontape.Node) bool {
 				continue
 			}
 			r.indent(&c)
+			r.joinLines(&c)
 			r.add(c)
 			some = true
 		}
@@ -515,6 +491,46 @@ func (r *reading) readDiff(n jsontape.Node) bool {
 		}
 	}
 	return false
+}
+
+// joinLines gives the last lines of a change their ends, where the agent splits texts at these.
+func (r *reading) joinLines(c *Change) {
+	if !r.splits || len(c.Hunks) == 0 {
+		return
+	}
+	if c.Kind == Created {
+		if r.written != nil {
+			c.Hunks = Compare("", *r.written)
+		}
+		return
+	}
+	last := len(c.Hunks) - 1
+	h := c.Hunks[last]
+	after := 0 // lines behind the last one that changes
+	for after < len(h.Lines) && strings.HasPrefix(h.Lines[len(h.Lines)-1-after], " ") {
+		after++
+	}
+	if after >= contextSize { // the file may end here, or go on
+		if h.Lines[len(h.Lines)-1] == " " {
+			c.Hunks[last].Lines = h.Lines[:len(h.Lines)-1]
+		}
+		return
+	}
+	var old, now []string
+	for _, line := range h.Lines {
+		sign, text := line[:min(len(line), 1)], line[min(len(line), 1):]
+		if sign != "+" {
+			old = append(old, text)
+		}
+		if sign != "-" {
+			now = append(now, text)
+		}
+	}
+	c.Hunks = c.Hunks[:last]
+	for _, of := range Compare(strings.Join(old, "\n"), strings.Join(now, "\n")) {
+		of.Old, of.New = of.Old+h.Old-1, of.New+h.New-1
+		c.Hunks = append(c.Hunks, of)
+	}
 }
 
 // indent puts the white space before the lines of a change that the agent left out, where the texts of the call have a

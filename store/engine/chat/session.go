@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/filechange"
 	"hindcast/model/request"
 	"hindcast/store/engine"
 	"hindcast/store/media/files"
@@ -93,6 +94,13 @@ type Caller interface {
 type Requester interface {
 	// Request returns the request that an entry is the answer to, without a Body where the files do not have it.
 	Request(ctx context.Context, in engine.In, s *Session, answer *Entry) (request.Request, error)
+}
+
+// Copier is a [Format] whose agent keeps copies of the files that it changes.
+type Copier interface {
+	// Copies calls found with the changes that the copies of a session tell, in the order of its entries, until found
+	// returns false.
+	Copies(ctx context.Context, in engine.In, s *Session, found func(filechange.Copies) bool) error
 }
 
 // Spot is where a session is.
@@ -254,7 +262,20 @@ func (e *Entry) Starts(session string) {
 
 // hasStarted reports whether the entry started the session of a sub-agent.
 func (e *Entry) hasStarted(session string) bool {
-	return e.Child == session || slices.ContainsFunc(e.Facts, func(f model.Fact) bool { return f.Label == subAgent && f.Value == session })
+	return slices.Contains(e.startedSessions(), session)
+}
+
+// startedSessions returns the sessions of the sub-agents that the entry started.
+func (e *Entry) startedSessions() (list []string) {
+	if e.Child != "" {
+		list = append(list, e.Child)
+	}
+	for _, f := range e.Facts {
+		if f.Label == subAgent {
+			list = append(list, f.Value)
+		}
+	}
+	return list
 }
 
 // MostKept bounds the records that a format inspects to find which ones compactions keep: in some files each

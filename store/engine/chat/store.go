@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/filechange"
 	"hindcast/model/request"
 	"hindcast/store"
 	"hindcast/store/engine"
@@ -144,7 +146,10 @@ func (s *Store) Features() store.Features {
 	if _, ok := s.format.(LineTeller); ok {
 		f.Scanner = &store.Scanner{Scan: s.scanSession, Find: s.findPlace}
 	}
-	f.ModelRequest = s.ModelRequest
+	f.ModelRequest, f.SubAgents = s.ModelRequest, s.SubAgents
+	if _, ok := s.format.(Copier); ok {
+		f.FileCopies = s.FileCopies
+	}
 	return f
 }
 
@@ -357,6 +362,38 @@ func (s *Store) findStarter(ctx context.Context, session string) (model.Ref, err
 		return model.Ref{Session: parent}, nil
 	}
 	return model.Ref{Session: parent, ID: one.Entries[at].ID}, nil
+}
+
+// SubAgents is that of store.Features.
+func (s *Store) SubAgents(ctx context.Context, session string) (list []store.Started, err error) {
+	one, err := s.findSession(ctx, session)
+	if err != nil {
+		return nil, s.Wrap(err, "find the sub-agents of session %q", session)
+	}
+	for i := range one.Entries {
+		for _, child := range one.Entries[i].startedSessions() {
+			list = append(list, store.Started{ID: one.Entries[i].ID, Session: child})
+		}
+	}
+	return list, nil
+}
+
+// FileCopies is that of store.Features.
+func (s *Store) FileCopies(ctx context.Context, session string) iter.Seq2[filechange.Copies, error] {
+	return func(yield func(filechange.Copies, error) bool) {
+		one, err := s.findSession(ctx, session)
+		more := true
+		if err == nil {
+			in := s.storage.In()
+			err = s.format.(Copier).Copies(ctx, in, one, func(c filechange.Copies) bool {
+				more = yield(c, nil)
+				return more
+			})
+		}
+		if err != nil && more {
+			yield(filechange.Copies{}, s.Wrap(err, "read the copies of files of session %q", session))
+		}
+	}
 }
 
 // checkSessions returns the faults between sessions.

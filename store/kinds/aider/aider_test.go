@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/filechange"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
@@ -19,6 +22,7 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 
 	"pgregory.net/rapid"
 )
@@ -337,5 +341,63 @@ func TestLacks(t *testing.T) {
 		if store.Reason(s, op) == "" {
 			t.Errorf("there is no reason against %s", op)
 		}
+	}
+}
+
+// The commit behind an edit tells what an answer did, and the one before it what the person did. The chat has the lines of
+// aider 0.86, and git makes the commits.
+func TestCopies(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		skip.Missing(t, "there is no git")
+	}
+	dir := t.TempDir()
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@a")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	commit := func(files map[string]string) string {
+		t.Helper()
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		git("add", "-A")
+		git("commit", "-qm", "m")
+		return git("rev-parse", "--short=7", "HEAD")
+	}
+	git("init", "-q")
+	commit(map[string]string{"a.py": "one\ntwo\n"})
+	persons, answers := commit(map[string]string{"a.py": "one\ntwo\nmine\n"}), commit(map[string]string{"a.py": "ONE\ntwo\nmine\n", "b.py": "new\n"})
+	text := "\n# aider chat started at 2026-05-10 05:21:19\n\n#### change it\n\nSo:\n\na.py\n```python\n<<<<<<< SEARCH\none\n=======\nONE\n>>>>>>> REPLACE\n```\n\n" +
+		"> Commit " + persons + " chore: mine  \n> Applied edit to a.py  \n> Applied edit to b.py  \n> Commit " + answers + " feat: change it  \n> You can use /undo to undo and discard each aider commit.  \n\n" +
+		"#### again\n\nThere.\n\n> Applied edit to a.py  \n> Commit 0123456 feat: of a rebase  \n"
+	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Kind(nil).Open(t.Context(), filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	session := storetest.Sessions(t, s)[0].ID
+	var got []string
+	for c, err := range s.Features().FileCopies(t.Context(), session) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range c.Changes {
+			got = append(got, fmt.Sprintf("%q %s %s %s", c.Snapshots, change.Kind, filepath.Base(change.Path), filechange.AppendHunks(nil, change.Hunks)))
+		}
+	}
+	want := []string{"[\"line-5\"] changed a.py @@ -1,3 +1,3 @@\n-one\n+ONE\n two\n mine\n", "[\"line-5\"] created b.py @@ -0,0 +1 @@\n+new\n"}
+	if !slices.Equal(got, want) {
+		t.Errorf("they are %q, want %q", got, want)
 	}
 }

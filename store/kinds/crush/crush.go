@@ -27,6 +27,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/filechange"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
@@ -395,6 +396,48 @@ func (b *build) addTotals(ctx context.Context, t *sqlitefile.Tx, id string) erro
 		}
 		return nil
 	}, "SELECT path, version, octet_length(content) AS size, created_at FROM files WHERE session_id = ? ORDER BY created_at, rowid", id)
+}
+
+// mostText bounds a version of a file, mostTexts the versions of one, and mostFiles the files of a session.
+const mostText, mostTexts, mostFiles = 2 << 20, 64 << 20, 10000
+
+// Copies implements chat.Copier: the versions of the files that a session wrote. The first of a file is its text before.
+func (f *format) Copies(ctx context.Context, _ engine.In, s *chat.Session, found func(filechange.Copies) bool) error {
+	paths, id := []string(nil), path.Base(s.Spot.Part)
+	err := f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
+		has, err := t.Columns(ctx, "files")
+		if err != nil || !has["path"] || !has["version"] || !has["content"] || !has["session_id"] {
+			return err
+		}
+		paths = nil
+		return t.Each(ctx, func(scan func(...any) error) error {
+			paths = append(paths, "")
+			return scan(&paths[len(paths)-1])
+		}, "SELECT path FROM files WHERE session_id = ? AND typeof(path) = 'text' GROUP BY path ORDER BY min(rowid) LIMIT ?", id, mostFiles)
+	})
+	c := filechange.Copies{Dir: s.Project}
+	for i := range s.Entries {
+		c.Snapshots = append(c.Snapshots, s.Entries[i].ID)
+	}
+	for i := 0; err == nil && i < len(paths); i++ {
+		c.Versions = map[string][]string{}
+		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
+			c.Versions[paths[i]] = nil
+			size := 0
+			return t.Each(ctx, func(scan func(...any) error) error {
+				var text string
+				err := scan(&text)
+				if size += len(text); size <= mostTexts {
+					c.Versions[paths[i]] = append(c.Versions[paths[i]], text)
+				}
+				return err
+			}, "SELECT content FROM files WHERE session_id = ? AND path = ? AND typeof(content) = 'text' AND octet_length(content) <= ? ORDER BY version, rowid", id, paths[i], mostText)
+		})
+		if err == nil && len(c.Versions[paths[i]]) > 1 && !found(c) {
+			return nil
+		}
+	}
+	return err
 }
 
 // Mark implements chat.Marker: crush changes a message as it is written, and notes when.

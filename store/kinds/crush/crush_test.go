@@ -458,3 +458,19 @@ func TestTitleOf(t *testing.T) {
 		}
 	}
 }
+
+// The versions of a file are in their order; those of another session are not among them.
+func TestCopies(t *testing.T) {
+	dir := made(t, t.TempDir(), func(exec func(string, ...any)) {
+		exec("INSERT INTO sessions VALUES ('s', NULL, 'one', 1, 0, 0, 0, '', '', '', 1754709060, 1754709060)")
+		exec("INSERT INTO messages VALUES ('m1', 's', 'user', '[{\"type\":\"text\",\"data\":{\"text\":\"go\"}}]', '', '', 1754709060, 1754709060, NULL, 0, '')")
+		for i, of := range [][]any{{"s", "/w/a", "", 0}, {"s", "/w/b", "only", 0}, {"s", "/w/a", "two\n", 2}, {"s", "/w/a", "one\n", 1}, {"other", "/w/a", "x", 3}} {
+			exec("INSERT INTO files VALUES (?, ?, ?, ?, ?, 1754709061, 1754709061)", append([]any{fmt.Sprint("f", i)}, of...)...)
+		}
+	})
+	var got []string
+	for c, err := range open(t, dir).Features().FileCopies(t.Context(), "s") {
+		got = append(got, fmt.Sprintf("%q %q %v", c.Snapshots, c.Versions, err))
+	}
+	same(t, "the list", got, []string{`["m1"] map["/w/a":["" "one\n" "two\n"]] <nil>`})
+}

@@ -9,6 +9,7 @@ follows from the request alone:
     user says     the model answers
     run: CMD      one call of the shell tool for each such line, at once
     agent: WORDS  one call of the tool that starts a sub-agent with WORDS
+    call: NAME X  one call of the tool NAME with X, an object of JSON
     fail: N       the status 529 for the first N requests, then as below
     else          the text "reply to: …" with the end of what the user said
 
@@ -91,6 +92,11 @@ def answer(turn):
             return Answer(words="done: " + "; ".join(asked))
         if asked and tool:
             return Answer(calls=[(tool, tools[tool](each.strip())) for each in asked])
+    asked = re.findall(r"^call: (\S+) (.+)$", turn.words, flags=re.M)
+    if asked and turn.answered:
+        return Answer(words="done: " + ", ".join(name for name, _ in asked))
+    if asked:
+        return Answer(calls=[(name, json.loads(each)) for name, each in asked])
     return Answer(words="reply to: " + turn.words[-60:])
 
 
