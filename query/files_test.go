@@ -187,7 +187,7 @@ func TestFiles_ofCopies(t *testing.T) {
 	}
 }
 
-// Folded, they are what was on the disk when the recording ended.
+// Folded, they give the files that lay on the disk when the recording ended.
 func TestFilesBetween_ofCopiesAreTheDisk(t *testing.T) {
 	for kind, want := range map[string]map[string]string{
 		"copilot-cli": {"a.txt": "ONE\n\ttwo\n3\n4\n", "moved.txt": "alpha\ngamma"},

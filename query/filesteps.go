@@ -12,13 +12,13 @@ import (
 	"hindcast/model/filechange"
 )
 
-// What a step did to files is told by its messages, by the sessions of the sub-agents that it started, and by the copies
+// The changes of files by a step stand in its messages, in the sessions of the sub-agents that it started, and in the copies
 // of files that its agent keeps:
 //
 //	messages ──▶ effects ─┐
 //	sub-agents ▶ effects ─┴▶ merged with copies ──▶ steps
 //
-// Copies tell the sum of what some steps did, sub-agents and commands included: so they are merged last, and what no
+// Copies tell the sum of several steps, sub-agents and commands included: so they are merged last, and a change that no
 // call accounts for belongs to the only command among these, or to no call.
 
 // Files returns a FileStep for each visit that ran commands or changed files, in the order in which the visits were
@@ -27,8 +27,7 @@ func (q *Session) Files(ctx context.Context, whole bool) iter.Seq2[FileStep, err
 	return q.collectFiles(ctx, whole, false, nil)
 }
 
-// AllFiles returns what Files does, and at the step that started a sub-agent the changes of files by that, and by its own
-// sub-agents.
+// AllFiles adds to Files the changes of files by sub-agents, and by their own, at the steps that started them.
 func (q *Session) AllFiles(ctx context.Context, whole bool) iter.Seq2[FileStep, error] {
 	return q.collectFiles(ctx, whole, true, nil)
 }
@@ -108,7 +107,7 @@ func (s *fileSteps) readSteps(ctx context.Context, own iter.Seq2[FileStep, error
 	return nil
 }
 
-// addAgents adds what sub-agents did to files.
+// addAgents adds the effects of sub-agents.
 func (s *fileSteps) addAgents(ctx context.Context, session string, above []string) error {
 	started, err := s.features.SubAgents(ctx, session)
 	if err != nil {
@@ -133,7 +132,7 @@ func (s *fileSteps) addAgents(ctx context.Context, session string, above []strin
 	return nil
 }
 
-// agentEffects returns the effects that changed files, of a sub-agent and its own sub-agents.
+// agentEffects returns the changing effects of a sub-agent and its own sub-agents.
 func (s *fileSteps) agentEffects(ctx context.Context, session string, above []string) (list []filechange.Effect, err error) {
 	t, err := ReadTimeline(ctx, s.store, session)
 	if err != nil {
