@@ -93,13 +93,12 @@ func (s *session) grewTo(rows []model.Header) bool {
 // cache has sessions as they were read last, up to a size of all together.
 type cache struct {
 	mu       sync.Mutex
-	sessions map[string]*session
-	size     int
+	sessions Recent[*session]
 	rewrites atomic.Int64
 }
 
 const (
-	mostCached = 200_000
+	mostCached = 10_000
 	heldSize   = 128 // bytes of files that count as much as a row
 	// mostSeen bounds the files of a session that is cached: to look at more takes about as long as to read it.
 	mostSeen = 1 << 16
@@ -109,7 +108,7 @@ const (
 func (c *cache) get(at Place) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.sessions[at.Session]; s != nil && s.Place.ID == at.ID {
+	if s, _ := c.sessions.Get(at.Session, mostCached); s != nil && s.Place.ID == at.ID {
 		return s
 	}
 	return nil
@@ -118,17 +117,11 @@ func (c *cache) get(at Place) *session {
 func (c *cache) addSession(name string, s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if was := c.sessions[name]; was != nil {
-		c.size -= was.size()
-		delete(c.sessions, name)
-	}
 	if files, _ := s.mark.(seen); files.Len() > mostSeen {
+		c.sessions.Delete(name)
 		return
 	}
-	if c.size += s.size(); c.sessions == nil || c.size > mostCached {
-		c.sessions, c.size = map[string]*session{}, s.size()
-	}
-	c.sessions[name] = s
+	c.sessions.Put(name, s, s.size(), mostCached)
 }
 
 // load returns the current session, and reads it only if it changed since the last reading. The error is

@@ -72,8 +72,7 @@ type Lines[R any] struct {
 	Members []string
 
 	mu    sync.Mutex
-	known map[string]*File[R]
-	lines int
+	known engine.Recent[*File[R]]
 }
 
 // File holds the decoded records of a file. It is not changed.
@@ -141,7 +140,7 @@ const (
 	// printSize is how many bytes are compared to recognise a file that has grown.
 	printSize = 256
 	// mostLines bounds the lines that are remembered of all files.
-	mostLines = 500_000
+	mostLines = 20_000
 	// mostDamage bounds the damaged lines of a file that are told of one by one.
 	mostDamage = 100
 )
@@ -157,7 +156,7 @@ func (l *Lines[R]) recallFile(in engine.In, name string) (at tree.Stamp, was *Fi
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	was = l.known[name]
+	was, _ = l.known.Get(name, mostLines)
 	return at, was, err == nil && was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size, err
 }
 
@@ -237,13 +236,7 @@ func (f *File[R]) goesOnIn(file io.ReaderAt, at tree.Stamp) bool {
 func (l *Lines[R]) rememberFile(f *File[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if was := l.known[f.Name]; was != nil {
-		l.lines -= len(was.Records)
-	}
-	if l.lines += len(f.Records); l.known == nil || l.lines > mostLines {
-		l.known, l.lines = map[string]*File[R]{}, len(f.Records)
-	}
-	l.known[f.Name] = f
+	l.known.Put(f.Name, f, len(f.Records), mostLines)
 }
 
 // readOn reads a file from the end of its last whole line. While lines are decoded the next
