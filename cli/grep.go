@@ -467,7 +467,7 @@ func (p *printer) writeHit(hit foundIn) {
 		where = strings.TrimSpace(fmt.Sprintf("[%d] %s %s", hit.Message, hit.Role, hit.Tool))
 	case hit.sent != nil:
 		where = strings.TrimSpace(hit.Role + " " + hit.Tool)
-	case hit.Timeline == nil:
+	case hit.Timeline == nil && hit.Path == "":
 		where = strings.TrimSpace(hit.Role + " " + hit.Tool)
 	}
 	where = p.clipLine(where, maxEvent+8)

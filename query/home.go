@@ -49,7 +49,7 @@ func (s *HomeSearch) Narrow(by *Words) {
 // searched, or not to its end.
 //
 // Where a session need not be read, Visit and Active are model.NoNode and Message -1 until [SessionHit.Locate], and Path
-// is "".
+// is "" in a message.
 type SessionHit struct {
 	Source
 	Hit

@@ -129,7 +129,7 @@ func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 		f.decided[sum], f.decided[spelled] = true, true
 		return true
 	}
-	hit.Visit, hit.Active, hit.Message, hit.Role = model.NoNode, model.NoNode, -1, m.Role
+	hit.Visit, hit.Active, hit.Message, hit.Role, hit.Path = model.NoNode, model.NoNode, -1, m.Role, m.Path
 	behind := bytes.TrimLeft(m.JSON[to:], " \t\r\n")
 	hit.Key = len(behind) > 0 && behind[0] == ':'
 	for i := range m.Blocks {

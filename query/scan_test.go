@@ -109,6 +109,9 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 				return list
 			}
 			patterns := []*query.Pattern{expr(t, "[a-z]+ question"), expr(t, "^/tmp|ls -"), expr(t, "file.*[0-9]"), query.Literal("settled-later", query.SmartCase)}
+			for _, setting := range []string{"demo", "/home", "never", "0.118", "gpt", "master", "main", "mock"} {
+				patterns = append(patterns, query.Literal(setting, query.SmartCase))
+			}
 			words := map[string]bool{}
 			for _, hit := range find(query.HomeSearch{Search: query.Search{Pattern: expr(t, ".")}, Exact: true}) {
 				for _, word := range strings.FieldsFunc(hit.Text, func(r rune) bool { return r >= unicode.MaxASCII || unicode.IsSpace(r) }) {
@@ -197,6 +200,22 @@ func TestSearchHome_scansPiecewise(t *testing.T) {
 		}
 		if n != turns || read != 0 {
 			t.Errorf("%s: %d texts of %d in %d bytes, %d of them read", word, n, turns, len(rollout), read)
+		}
+	}
+	for setting, visit := range map[string]model.Node{"demo-1": 0, "settled-later": turns / 2 * 4} { // four entries a turn
+		search := query.HomeSearch{Search: query.Search{Pattern: query.Literal(setting, query.SmartCase)}}
+		found := 0
+		for hit, err := range query.SearchHome(t.Context(), query.Sources(s, s.Sessions(t.Context())), search) {
+			scanned := hit.Visit == model.NoNode
+			if _, failed := hit.Locate(t.Context()); errors.Join(err, hit.Err, failed) != nil {
+				t.Fatal(err, hit.Err, failed)
+			}
+			if found++; !scanned || hit.Visit != visit || hit.Path != "/meta/model" || hit.Message >= 0 || hit.Role != "" {
+				t.Errorf("%s: scanned %v, at %d, %q, message %d of %q", setting, scanned, hit.Visit, hit.Path, hit.Message, hit.Role)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s was found %d times", setting, found)
 		}
 	}
 }

@@ -22,14 +22,15 @@ type Scan struct {
 
 // Scanned is a message that has the text of a [Scan].
 type Scanned struct {
-	// JSON is the message as it stands in states, and Role its role there.
-	JSON []byte
-	Role string
+	// JSON is the message as it stands in states, and Role its role there. With Path it is the value at a JSON Pointer
+	// outside of messages.
+	JSON       []byte
+	Role, Path string
 	// Blocks are the calls and results in the message.
 	Blocks []ScannedBlock
 	// At is the time of the message, or zero.
 	At time.Time
-	// Place is where in the session's file its record begins, which has Nth messages before it.
+	// Place is where in the session's file its record begins, which has Nth messages before it; -1 outside of messages.
 	Place int64
 	Nth   int
 	// ToolOf returns the name of the tool of a call by the call's id, "" where the session does not say. It returns
@@ -49,7 +50,7 @@ type Scanner struct {
 	// Scan scans a session, and reports whether the session is done. If it is not, the messages that were taken are
 	// messages of the session, and others may be missing.
 	Scan func(ctx context.Context, session string, scan Scan) (done bool, err error)
-	// Find returns the snapshot that the nth message at a place belongs to, and the message's number in its state. The error
-	// is model.ErrNoSnapshot where none is.
+	// Find returns the snapshot that the nth message at a place belongs to, and the message's number in its state, -1 of nth
+	// -1. The error is model.ErrNoSnapshot where none is.
 	Find func(ctx context.Context, session string, place int64, nth int) (ref model.Ref, message int, err error)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -54,9 +55,12 @@ const (
 	Later
 	// Silent: the line adds nothing to states.
 	Silent
-	// Sets: the line adds the values in Raw of its message to states, outside of messages, and nothing else.
+	// Sets: the line adds settings to the states of the entries behind it, and nothing else. The blocks of its message are
+	// JSON strings that are not empty, by their names in [Meta]; a block has no name where its setting may not count.
 	Sets
-	// Speaks: the line adds messages, or a part of one.
+	// Extends: the line adds a part of the message of another line.
+	Extends
+	// Speaks: the line adds messages, and is the first or only one of its entry.
 	Speaks
 )
 
@@ -68,6 +72,9 @@ type lineScan struct {
 	composes []byte
 	// words are the ownWords with the text that are not decided. While there are any, each line is scanned.
 	words []string
+	// settings are the settings with the text, by their names, which the next entry has. While there are any, each line is
+	// scanned.
+	settings map[string][]byte
 	// buf has whole lines of the file from offset from on. The first old bytes were scanned before. waits says that a line
 	// may be left to be scanned with the next lines, and late is the offset of the last that was.
 	buf     []byte
@@ -174,7 +181,7 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 			return true, true
 		}
 		l.words = slices.DeleteFunc(l.words, func(word string) bool { return l.Decided(jsontape.AppendQuoted(nil, word)) })
-		own := len(l.words) > 0
+		own := len(l.words)+len(l.settings) > 0
 		if !own {
 			at = l.Next(l.buf, at)
 		}
@@ -234,16 +241,64 @@ func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 		l.late, l.buf = line.At, l.buf[:begin]
 		return true, true
 	case tells == Sets:
-		return true, !slices.ContainsFunc(messages[0].Raw, func(text []byte) bool { return l.Next(text, 0) >= 0 })
-	case tells != Speaks:
+		return true, l.noteSettings(messages[0].Blocks)
+	case tells != Speaks && tells != Extends:
 		return true, tells == Silent
+	}
+	if model := l.settings[settingModel]; model != nil && len(messages) > 0 {
+		if last := &messages[len(messages)-1]; last.Role == Assistant {
+			last.Model = jsontape.Unquote(model)
+		}
 	}
 	for i := range messages {
 		if !l.takeMessage(&messages[i], i, when, line.At) {
 			return false, true
 		}
 	}
-	return true, true
+	return tells == Extends || l.takeSettings(when, line.At), true
+}
+
+// noteSettings notes the settings of a line that have the text. It reports whether they are sure to count.
+func (l *lineScan) noteSettings(list []Block) (sure bool) {
+	for i := range list {
+		b := &list[i]
+		switch found := l.Next(b.Body, 0) >= 0; {
+		case found && b.Name == "":
+			return false
+		case !found, l.isDecided(b.Body):
+			delete(l.settings, b.Name)
+		case l.settings == nil:
+			l.settings = map[string][]byte{}
+			fallthrough
+		default:
+			l.settings[b.Name] = bytes.Clone(b.Body)
+		}
+	}
+	return true
+}
+
+// isDecided reports whether nothing new is found in a JSON string.
+func (l *lineScan) isDecided(quoted []byte) bool {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		quoted = append(append([]byte{'"'}, jsontape.AppendUnquoted(nil, quoted)...), '"')
+	}
+	return l.Decided(quoted)
+}
+
+// settingModel is the name of the setting that answers have too, so that it stays until it is decided.
+const settingModel = "model"
+
+// takeSettings hands over the settings that were noted, as those of the entry at a place.
+func (l *lineScan) takeSettings(when time.Time, place int64) bool {
+	for _, name := range slices.Sorted(maps.Keys(l.settings)) {
+		if !l.Take(&store.Scanned{JSON: l.settings[name], Path: "/meta/" + name, At: when, Place: place, Nth: -1}) {
+			return false
+		}
+		if name != settingModel || l.isDecided(l.settings[name]) {
+			delete(l.settings, name)
+		}
+	}
+	return true
 }
 
 // takeMessage hands over message nth of the line at a place.
@@ -352,6 +407,9 @@ func (s *Store) findPlace(ctx context.Context, session string, place int64, nth 
 			continue
 		}
 		reads := one.Reads(i)
+		if nth < 0 {
+			return model.Ref{Session: session, ID: e.ID}, -1, nil
+		}
 		for _, before := range reads[:max(slices.Index(reads, i), 0)] {
 			message += format.Adds(&one.Entries[before])
 		}

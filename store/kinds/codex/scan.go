@@ -86,8 +86,8 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, near chat.Near) (list []
 		}
 		return nil, when, chat.Later
 	}
-	if sets := settingsOf(is, body); len(sets) > 0 {
-		return []chat.Message{{Raw: sets}}, when, chat.Sets
+	if sets := settingsOf(is, body, line.At == 0); len(sets) > 0 {
+		return []chat.Message{{Blocks: sets}}, when, chat.Sets
 	}
 	return nil, when, chat.Silent
 }
@@ -105,7 +105,7 @@ func endIn(line, event chat.Value, when time.Time, near chat.Near) ([]chat.Messa
 		return nil, when, chat.Silent
 	}
 	if near.Beside(call.Raw(), `_call_output"`) {
-		return []chat.Message{{Role: chat.Tool, Raw: [][]byte{line.Raw()}}}, when, chat.Speaks
+		return []chat.Message{{Role: chat.Tool, Raw: [][]byte{line.Raw()}}}, when, chat.Extends
 	}
 	return nil, when, chat.Later
 }
@@ -127,20 +127,22 @@ func hasFailed(call string, near chat.Near) (failed, known bool) {
 	return false, !strings.HasPrefix(r.is, typeEvent)
 }
 
-// settingsOf returns the values of a record that states have outside of messages.
-func settingsOf(is string, v chat.Value) (list [][]byte) {
-	var names [][]string
-	switch is {
-	case typeHeader:
-		names = [][]string{{"cwd"}, {"cli_version"}, {"git", "branch"}, {"git", "commit_hash"}}
-	case typeGhost:
-		names = [][]string{{"ghost_commit", "id"}}
-	case typeContext:
-		names = [][]string{{"model"}, {"cwd"}, {"approval_policy"}}
-	}
-	for _, name := range names {
-		if at := v.Get(name...); at.There() {
-			list = append(list, at.Raw())
+// settingPaths are where records have the settings of a session, by the names of those in states.
+var settingPaths = map[string]map[string][]string{
+	typeHeader:  {"cwd": {"cwd"}, "version": {"cli_version"}, "gitBranch": {"git", "branch"}, "gitCommit": {"git", "commit_hash"}},
+	typeGhost:   {"gitCommit": {"ghost_commit", "id"}},
+	typeContext: {"model": {"model"}, "cwd": {"cwd"}, "mode": {"approval_policy"}},
+}
+
+// settingsOf returns the settings of a record. A header that is not the first line may be that of a parent that was
+// copied, and does not count.
+func settingsOf(is string, v chat.Value, first bool) (list []chat.Block) {
+	for name, path := range settingPaths[is] {
+		if is == typeHeader && !first {
+			name = ""
+		}
+		if at := v.Get(path...); at.Text() != "" {
+			list = append(list, chat.Block{Name: name, Body: at.Raw()})
 		}
 	}
 	return list

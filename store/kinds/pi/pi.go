@@ -661,7 +661,7 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, _ chat.Near) (list []cha
 	case r.isEntry():
 		return []chat.Message{saidIn(v)}, v.Get("timestamp").Time(), chat.Speaks
 	case r.kind == typeHeader, r.kind == typeModel, r.kind == typeThinking:
-		return []chat.Message{{Raw: [][]byte{v.Raw()}}}, when, chat.Sets
+		return []chat.Message{{Blocks: []chat.Block{{Body: v.Raw()}}}}, when, chat.Sets
 	}
 	return nil, when, chat.Silent
 }
