@@ -91,7 +91,7 @@ func longRollout(turns, size int) []byte {
 func TestSearchHome_scansAsItReads(t *testing.T) {
 	var hits, sessions, compared int
 	scanned, ownScanned := map[string]int{}, map[string]int{}
-	own := strings.Fields("error user text name input tool toolUse status success assistant reasoning json role content context err er type unknown")
+	own := strings.Fields("message true null error user text name input tool toolUse status success assistant reasoning json role content context err er type unknown")
 	for _, s := range scannedStores(t) {
 		for info, err := range s.Sessions(t.Context()) {
 			if err != nil {

@@ -35,13 +35,15 @@ type Plain interface {
 }
 
 // ownWords are Hindcast's own words in messages, in lower case. ownOutside has its words around messages and in their
-// costs, as one text.
+// costs, as one text, besides ownFirst, the key of the messages, which is first in each state.
 var (
 	ownWords = strings.Fields(strings.ToLower(`role content id text context type reasoning toolUse toolUseId name input
 		toolResult status success error json raw system user assistant tool unknown`))
-	ownOutside = strings.ToLower(`messages meta model cwd gitBranch gitCommit version mode usage inputTokens outputTokens totalTokens
-		cacheReadInputTokens cacheWriteInputTokens metadata metrics latencyMs cost true false null`)
+	ownOutside = strings.ToLower(`meta model cwd gitBranch gitCommit version mode usage inputTokens outputTokens totalTokens
+		cacheReadInputTokens cacheWriteInputTokens metadata metrics latencyMs cost`)
 )
+
+const ownFirst = "messages"
 
 // isNumber reports whether a text may be a number, or a part of one.
 func isNumber(text []byte) bool {
@@ -60,11 +62,14 @@ func ownWith(text []byte) (words []string, others bool) {
 	return words, isNumber(text) || strings.Contains(ownOutside, lower)
 }
 
+// isOwnFirst reports whether ownFirst has a text.
+func isOwnFirst(text []byte) bool { return strings.Contains(ownFirst, string(bytes.ToLower(text))) }
+
 // plainFormat returns the format where the bytes of files tell which states have a text.
 func (s *Store) plainFormat(text []byte) (format Plain, ok bool) {
 	format, ok = s.format.(Plain)
 	words, others := ownWith(text)
-	return format, ok && len(words) == 0 && !others
+	return format, ok && len(words) == 0 && !others && !isOwnFirst(text)
 }
 
 // Mentions reports whether states of a session may have a text in them, see store.Mentions.

@@ -72,9 +72,10 @@ type lineScan struct {
 	composes []byte
 	// words are the ownWords with the text that are not decided. While there are any, each line is scanned.
 	words []string
-	// settings are the settings with the text, by their names, which the next entry has. While there are any, each line is
-	// scanned.
+	// settings are the settings with the text, by their names, which the next entry has, and first says that its state has the
+	// text in ownFirst. While there are any, each line is scanned.
 	settings map[string][]byte
+	first    bool
 	// buf has whole lines of the file from offset from on. The first old bytes were scanned before. waits says that a line
 	// may be left to be scanned with the next lines, and late is the offset of the last that was.
 	buf     []byte
@@ -111,7 +112,7 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 		return false, s.Wrap(err, "search session %q", session)
 	}
 	defer file.Close() // it was only read
-	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes()), words: words}
+	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes()), words: words, first: isOwnFirst(scan.Text)}
 	l.scanned.ToolOf = l.findTool
 	done, err = l.scanFile(ctx, file, &s.searched)
 	return done, s.Wrap(err, "search session %q", session)
@@ -181,7 +182,7 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 			return true, true
 		}
 		l.words = slices.DeleteFunc(l.words, func(word string) bool { return l.Decided(jsontape.AppendQuoted(nil, word)) })
-		own := len(l.words)+len(l.settings) > 0
+		own := len(l.words)+len(l.settings) > 0 || l.first
 		if !own {
 			at = l.Next(l.buf, at)
 		}
@@ -244,6 +245,12 @@ func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 		return true, l.noteSettings(messages[0].Blocks)
 	case tells != Speaks && tells != Extends:
 		return true, tells == Silent
+	}
+	if l.first && tells == Speaks {
+		l.first = false
+		if !l.Take(&store.Scanned{JSON: []byte(`"` + ownFirst + `":[]`), Path: "/" + ownFirst, At: when, Place: line.At, Nth: -1}) {
+			return false, true
+		}
 	}
 	if model := l.settings[settingModel]; model != nil && len(messages) > 0 {
 		if last := &messages[len(messages)-1]; last.Role == Assistant {
