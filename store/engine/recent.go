@@ -3,7 +3,7 @@ package engine
 // Recent has the values that were used last by their names, up to a weight of all together, and the last one whatever its
 // weight. A zero Recent has no values. It is not safe for concurrent use.
 //
-// The values are of two generations. Where the young ones weigh half of what is allowed they become the old ones, and the
+// The values are of two generations. Where the young ones weigh half of the bound they become the old ones, and the
 // old ones are forgotten; an old one that is used is young again.
 type Recent[T any] struct {
 	young, old map[string]weighed[T]

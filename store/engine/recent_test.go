@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What was used last is there, whatever it weighs, and all together weigh no more than is allowed.
+// TestRecent keeps the value that was used last, whatever it weighs, and values of no more than the bound.
 func TestRecent(t *testing.T) {
 	const most = 100
 	var r Recent[int]
