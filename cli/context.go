@@ -10,6 +10,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
+	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/model/request"
@@ -35,7 +36,8 @@ a line says what of them is not known.
 
 It is compared with the request before it, or with that of A: + is new in it, and - is
 what it no longer has, with --dropped in full. A line says what a cache of the request
-before could not be used for.`,
+before could not be used for; below it is how a part of the system prompt, or a
+message, was rewritten.`,
 		Example: `  hindcast context projects 7ffd5cb9
   hindcast context projects 7ffd5cb9 '#3..#8' --dropped
   hindcast context projects 7ffd5cb9 head --body | jq .tools`,
@@ -170,6 +172,7 @@ type requestChange struct {
 	Kind   string `json:"kind"`
 	Text   string `json:"text"`
 	Breaks bool   `json:"breaks"`
+	Patch  string `json:"patch,omitempty"`
 }
 
 func contextOf(c *comparedRequest) *contextJSON {
@@ -196,7 +199,7 @@ func contextOf(c *comparedRequest) *contextJSON {
 		DroppedBlocks: blocksOf(c.earlier.Outline, of.IsDropped),
 	}
 	for _, change := range of.Changes {
-		doc.Against.Changes = append(doc.Against.Changes, requestChange{change.Kind.String(), change.Text, change.Kind.Breaks()})
+		doc.Against.Changes = append(doc.Against.Changes, requestChange{change.Kind.String(), change.Text, change.Kind.Breaks(), c.patchOf(&change)})
 	}
 	return doc
 }
@@ -258,7 +261,25 @@ func (p *printer) writeRequestHead(c *comparedRequest) {
 	for _, change := range c.comparison.Changes {
 		if change.Kind != request.Dropped {
 			p.writeSentence("  ", change.Text)
+			p.writePatch(c.patchOf(&change))
 		}
+	}
+}
+
+// patchOf returns how a part of the system prompt or a message changed, in the lines of a diff; "" for other changes, and
+// where one of the requests lacks it.
+func (c *comparedRequest) patchOf(of *request.Change) string {
+	if of.Old < 0 || of.New < 0 {
+		return ""
+	}
+	return diff.TextLines(of.Texts(c.earlier.Outline, c.later.Outline))
+}
+
+// writePatch writes the lines of a diff behind an indent.
+func (p *printer) writePatch(patch string) {
+	for line := range strings.Lines(patch) {
+		sgr := map[byte]string{'+': green, '-': red, '@': faint}[line[0]]
+		fmt.Fprintln(p, p.paint.in(sgr, p.fitLine("    "+printable.String(strings.TrimSuffix(line, "\n")), 0)))
 	}
 }
 

@@ -359,6 +359,7 @@ func (a *answers) moves(t *testing.T) {
 		return mapped.Read(ctx, mapped.From(in, paths...), m, skipped), err
 	}
 	store, rows, moved := filepath.Join(dir, "hindcast-demo.db"), filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "moved.jsonl")
+	prompted := filepath.Join(dir, "prompted.jsonl")
 	files, damaged := filepath.Join(t.TempDir(), "sessions"), t.TempDir()
 	session := filepath.Join(files, "session_basic")
 	long := time.Date(2026, time.January, 2, 0, 0, 0, 0, time.UTC)
@@ -369,6 +370,8 @@ func (a *answers) moves(t *testing.T) {
 	for name, text := range map[string]string{
 		filepath.Join(files, "session_basic.bak"): "left by an editor",
 		filepath.Join(damaged, "damaged.jsonl"):   `{"id":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","parentId":"no","sessionId":"s","index":1,"turnIndex":0,"event":0,"state":{}}`,
+		prompted: `{"system_prompt":"a","messages":[{"role":"user","content":[{"text":"x"}]},{"role":"assistant","content":[{"text":"y"}]}]}
+{"system_prompt":"b","messages":[{"role":"user","content":[{"text":"x"}]},{"role":"assistant","content":[{"text":"y"}]},{"role":"user","content":[{"text":"z"}]},{"role":"assistant","content":[{"text":"z"}]}]}`,
 		moved: `{"id":"m0","sessionId":"moved","index":0,"turnIndex":0,"event":0,"state":{"list":[{"name":"first","of":[1,2,3]},{"name":"second","of":[4,5,6]},{"name":"third","of":[7,8,9]}]}}
 {"id":"m1","parentId":"m0","sessionId":"moved","index":1,"turnIndex":1,"event":0,"state":{"list":[{"name":"third","of":[7,8,9]},{"name":"first","of":[1,2,3]},{"name":"second","of":[4,5,6]}]}}`,
 	} {
@@ -386,6 +389,8 @@ func (a *answers) moves(t *testing.T) {
 		{"labels", []string{"labels", store}},
 		{"sessions", []string{"sessions", dir}},
 		{"grep", []string{"grep", "Lyon", dir}},
+		{"tally", []string{"import", "--map", "state=$,session='prompted'", prompted, store}},
+		{"context", []string{"context", store, "prompted", "#0..#1"}},
 		{"grep", []string{"grep", "question", filepath.Join("..", "testdata", "coding", "openhands"), "--sent"}},
 		{"matches", []string{"grep", "Lyon", dir, "--count"}},
 		{"matches", []string{"grep", "e", files, "-l"}},

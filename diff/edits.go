@@ -132,6 +132,14 @@ func writeEdit(out *strings.Builder, t *jsontape.Tape, n jsontape.Node) {
 	}
 }
 
+// TextLines returns how a text became another, in the lines of a unified diff without places; lines far from any change
+// are left out. It is untrusted, and takes about [TextLimit] at most.
+func TextLines(old, new string) string {
+	var out strings.Builder
+	writeLines(&out, old, new)
+	return out.String()
+}
+
 // writeLines writes how a text became another, in lines with a sign, and leaves out lines far from any change.
 func writeLines(out *strings.Builder, old, new string) {
 	d := textDiffer{end: time.Now().Add(TextLimit)}

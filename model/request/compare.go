@@ -9,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/align"
 	"hindcast/model/jsontape"
+	"hindcast/model/splice"
 )
 
 // Comparison compares a request with an earlier one.
@@ -29,6 +30,28 @@ type Change struct {
 	Kind ChangeKind
 	// Text says it in a few words: "tools changed (+Skill)". It is untrusted.
 	Text string
+	// Old and New are what changed, of a part of the system prompt and of a message that was rewritten: a node in the
+	// earlier request and one in the later; jsontape.None where it has none, and of other changes.
+	Old, New jsontape.Node
+}
+
+// Texts returns the texts of what changed: strings as they are, other values as indented JSON, "" for none.
+func (c *Change) Texts(earlier, later *Outline) (old, new string) {
+	return textIn(earlier.Tape, c.Old), textIn(later.Tape, c.New)
+}
+
+// textIn returns the text that is all of a block, else its JSON.
+func textIn(t *jsontape.Tape, n jsontape.Node) string {
+	if n < 0 {
+		return ""
+	}
+	if text := t.Find(n, "text"); t.Kind(text) == jsontape.String {
+		n = text
+	}
+	if t.Kind(n) == jsontape.String {
+		return t.Text(n)
+	}
+	return string(splice.Pretty(t.Raw(n)))
 }
 
 // ChangeKind is the kind of a difference.
@@ -61,7 +84,7 @@ var cached = []string{"thinking", "tool_choice"}
 func Compare(earlier, later *Outline) *Comparison {
 	c := &Comparison{Messages: len(earlier.sums)}
 	add := func(kind ChangeKind, format string, args ...any) {
-		c.Changes = append(c.Changes, Change{kind, fmt.Sprintf(format, args...)})
+		c.Changes = append(c.Changes, Change{kind, fmt.Sprintf(format, args...), jsontape.None, jsontape.None})
 	}
 	if a, b := earlier.Model, later.Model; a != b && a != "" && b != "" {
 		add(ModelChanged, "model changed (%s, was %s)", b, a)
@@ -78,14 +101,18 @@ func Compare(earlier, later *Outline) *Comparison {
 	}
 	if a, b := earlier.system(), later.system(); len(a) > 0 && len(b) > 0 {
 		for i := range max(len(a), len(b)) {
-			switch {
-			case i >= len(a):
-				add(SystemChanged, "system block %d is new", i+1)
-			case i >= len(b):
-				add(SystemChanged, "system block %d is gone", i+1)
-			case a[i] != b[i]:
-				add(SystemChanged, "system block %d changed", i+1)
+			old, now := partAt(a, i), partAt(b, i)
+			if old.sum == now.sum {
+				continue
 			}
+			what := "changed"
+			switch {
+			case old.node < 0:
+				what = "is new"
+			case now.node < 0:
+				what = "is gone"
+			}
+			c.Changes = append(c.Changes, Change{SystemChanged, fmt.Sprintf("system block %d %s", i+1, what), old.node, now.node})
 		}
 	}
 	for _, key := range changedSettings(earlier.Tape, later.Tape) {
@@ -99,7 +126,8 @@ func Compare(earlier, later *Outline) *Comparison {
 	switch n := len(c.Dropped); {
 	case n == 0:
 	case c.isRewritten():
-		add(Rewritten, "message %d rewritten", c.Common+1)
+		old, now := earlier.Conversation.Message(c.Dropped[0]).Node, later.Conversation.Message(c.New[0]).Node
+		c.Changes = append(c.Changes, Change{Rewritten, fmt.Sprintf("message %d rewritten", c.Common+1), old, now})
 	default:
 		add(Dropped, "kept %d of %s, dropped %d", len(c.Kept), model.Count(c.Messages, "message"), n)
 	}
@@ -181,14 +209,28 @@ func compareTools(a, b []tool) (names []string) {
 	return names
 }
 
-// system returns the hashes of the parts of the system prompt.
-func (o *Outline) system() (sums []uint64) {
+// systemPart is a part of a system prompt.
+type systemPart struct {
+	node jsontape.Node
+	sum  uint64
+}
+
+// partAt returns a part, one without a node behind the last.
+func partAt(list []systemPart, i int) systemPart {
+	if i < len(list) {
+		return list[i]
+	}
+	return systemPart{node: jsontape.None}
+}
+
+// system returns the parts of the system prompt.
+func (o *Outline) system() (list []systemPart) {
 	for i := range o.Blocks {
 		if b := &o.Blocks[i]; b.Kind == System && b.Message < 0 {
-			sums = append(sums, sumOf(o.Tape, b.Node))
+			list = append(list, systemPart{b.Node, sumOf(o.Tape, b.Node)})
 		}
 	}
-	return sums
+	return list
 }
 
 // parts are the members of a request that are no settings.

@@ -57,6 +57,24 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// What changed of a part of the system prompt, and of a message that was rewritten, is told in both requests.
+func TestChange_Texts(t *testing.T) {
+	earlier := outline(t, bodyOf(`"system":[{"type":"text","text":"one"},{"type":"text","text":"two"}],"tools":[{"name":"a"}],`, "a", "b"))
+	later := outline(t, bodyOf(`"system":[{"type":"text","text":"1"}],"tools":[{"name":"b"}],`, "x", "b"))
+	var got []string
+	for _, c := range Compare(earlier, later).Changes {
+		old, now := c.Texts(earlier, later)
+		got = append(got, fmt.Sprintf("%s|%s|%s", c.Text, strings.Join(strings.Fields(old), ""), strings.Join(strings.Fields(now), "")))
+	}
+	want := []string{
+		"tools changed (+b, −a)||", "system block 1 changed|one|1", "system block 2 is gone|two|",
+		`message 1 rewritten|{"role":"user","content":[{"type":"text","text":"a"}]}|{"role":"user","content":[{"type":"text","text":"x"}]}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nnot %q", got, want)
+	}
+}
+
 // Each message of the earlier request is kept or dropped, and the kept ones stand in the later one in their order, beside
 // the new ones.
 func TestCompare_countsEachMessageOnce(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"hindcast/diff"
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -34,11 +35,12 @@ type Content struct {
 
 // unit is a line about the request, or a block.
 type unit struct {
-	text string     // of a line, untrusted
-	pick sheet.Pick // of the text, or of the block's sign
-	sign signKind
-	b    *request.Block // nil for a line
-	of   *request.Outline
+	text  string     // of a line, untrusted
+	patch string     // how what a line is about changed, in the lines of a diff, which opens below it; "" for none
+	pick  sheet.Pick // of the text, or of the block's sign
+	sign  signKind
+	b     *request.Block // nil for a line
+	of    *request.Outline
 	// share is how much the block has of the bytes of the largest one.
 	share float64
 }
@@ -73,6 +75,9 @@ func Prepare(later, earlier *query.Sent) *Content {
 			}
 			if change.Kind != request.Dropped {
 				line(pick, "  %s", change.Text)
+				if old, now := change.Texts(earlier.Outline, later.Outline); old+now != "" {
+					c.units[len(c.units)-1].patch = diff.TextLines(old, now)
+				}
 			}
 		}
 	}
@@ -236,14 +241,17 @@ func (p *Pane) jumpMessages(n int) {
 	p.window.Place(p, row{unit: int32(i)}, p.window.Height()/4)
 }
 
+// opens reports whether something opens below the row of a unit.
+func (u *unit) opens() bool { return u.b != nil || u.patch != "" }
+
 func (p *Pane) isOpen(unit int32) bool {
-	return p.c.units[unit].b != nil && p.folds.IsOpen(unit)
+	return p.c.units[unit].opens() && p.folds.IsOpen(unit)
 }
 
 // setOpen opens or closes the block under the cursor.
 func (p *Pane) setOpen(open bool) {
 	at, y, ok := p.window.Cursor()
-	if !ok || p.c.units[at.unit].b == nil || p.isOpen(at.unit) == open {
+	if !ok || !p.c.units[at.unit].opens() || p.isOpen(at.unit) == open {
 		return
 	}
 	p.folds.TurnRow(at.unit)
@@ -286,10 +294,13 @@ func (p *Pane) Status() string {
 // Value returns the text of the block under the cursor, or its JSON. It is untrusted; nil when nothing shows.
 func (p *Pane) Value() []byte {
 	at, _, ok := p.window.Cursor()
-	if !ok || p.c.units[at.unit].b == nil {
+	if !ok || !p.c.units[at.unit].opens() {
 		return nil
 	}
 	u := &p.c.units[at.unit]
+	if u.b == nil {
+		return []byte(u.patch)
+	}
 	if n := u.textNode(); n >= 0 {
 		return []byte(u.of.Tape.Text(n))
 	}
@@ -336,8 +347,11 @@ func (p *Pane) bodyOf(n int32) *body {
 	return b
 }
 
-// layOut returns the text that is all of a block, else its JSON.
+// layOut returns the text that is all of a block, else its JSON; of a line what opens below it.
 func (u *unit) layOut() *prose.Doc {
+	if u.b == nil {
+		return prose.Source("diff", u.patch)
+	}
 	t, at := u.of.Tape, u.textNode()
 	switch n := max(at, u.b.Node); {
 	case len(t.Raw(n)) > prose.LongestDoc:
@@ -382,12 +396,12 @@ func (p *Pane) textLines(unit int32) []string {
 // countLines returns how many rows a page of a unit has.
 func (p *Pane) countLines(r row) int32 {
 	switch {
+	case r.page > 0:
+		return int32(len(p.linesOf(r.unit, r.page)))
 	case p.c.units[r.unit].b == nil:
 		return int32(len(p.textLines(r.unit)))
-	case r.page == 0:
-		return 1
 	}
-	return int32(len(p.linesOf(r.unit, r.page)))
+	return 1
 }
 
 // lastPageOf returns the last page of a unit.
@@ -509,13 +523,21 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	tokens, sign := p.RowStyle(p.styles, y == under)
 	u := &p.c.units[at.unit]
 	switch {
-	case u.b == nil:
+	case u.b == nil && at.page == 0:
 		r.Put(tokens.Text, sign)
-		if pick := u.pick; pick != nil {
-			r.Put(pick(tokens), p.textLines(at.unit)[at.line])
+		text := ""
+		if u.pick != nil {
+			text = p.textLines(at.unit)[at.line]
+		}
+		if u.patch != "" && at.line == 0 { // in the place of the indent
+			r.Put(tokens.Punct, p.foldSign(at.unit))
+			text = strings.TrimPrefix(text, " ")
+		}
+		if text != "" {
+			r.Put(u.pick(tokens), text)
 		}
 	case at.page == 0:
-		p.drawBlock(&r, tokens, sign, u, p.isOpen(at.unit))
+		p.drawBlock(&r, tokens, sign, u, p.foldSign(at.unit))
 	default:
 		r.Put(tokens.Text, sign)
 		r.Fill(tokens.Text, indent-1)
@@ -524,8 +546,16 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	return r.End(tokens.Text)
 }
 
-// drawBlock draws the row of a block.
-func (p *Pane) drawBlock(r *cell.Row, tokens *theme.Tokens, sign string, u *unit, open bool) {
+// foldSign returns the sign of the fold of a unit.
+func (p *Pane) foldSign(unit int32) string {
+	if p.isOpen(unit) {
+		return p.styles.Glyphs.Open
+	}
+	return p.styles.Glyphs.Closed
+}
+
+// drawBlock draws the row of a block, with the sign of its fold.
+func (p *Pane) drawBlock(r *cell.Row, tokens *theme.Tokens, sign string, u *unit, fold string) {
 	g := &p.styles.Glyphs
 	r.Put(tokens.Text, sign)
 	mark, style := " ", tokens.Text
@@ -536,10 +566,6 @@ func (p *Pane) drawBlock(r *cell.Row, tokens *theme.Tokens, sign string, u *unit
 		mark, style = g.Removed, u.pick(tokens)
 	}
 	r.Put(style, mark)
-	fold := g.Closed
-	if open {
-		fold = g.Open
-	}
 	r.Put(tokens.Punct, fold)
 	r.Fill(tokens.Text, 1)
 	r.Column(kindStyle(tokens, u.b.Kind), u.b.Kind.String(), kindWidth)

@@ -50,6 +50,22 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	}
 }
 
+// Below the line about a part of the system prompt that changed opens how it did.
+func TestPane_opensWhatChanged(t *testing.T) {
+	const prompt = `{"system":[{"type":"text","text":"You are an agent.\nBe %s.\nUse tools."}],"messages":[{"role":"user","content":"fix the test"}]}`
+	earlier := sentRequest(t, request.Request{Body: fmt.Appendf(nil, prompt, "brief")})
+	earlier.Of.Name = "#7"
+	later := sentRequest(t, request.Request{Body: fmt.Appendf(nil, prompt, "thorough")})
+	p := screentest.Show(New(screentest.Colourless()), Prepare(later, earlier), 42, 12)
+	screentest.Do(t, p, keymap.MoveUp, keymap.MoveUp)
+	closed := screentest.DrawWithStatus(p, 12)
+	screentest.Do(t, p, keymap.Open)
+	golden.RequireEqual(t, []byte(closed+"\n"+screentest.DrawWithStatus(p, 12)))
+	if got := string(p.Value()); got != "@@\n You are an agent.\n-Be brief.\n+Be thorough.\n Use tools.\n" {
+		t.Errorf("it copies %q", got)
+	}
+}
+
 func TestPane_coloursOnly(t *testing.T) {
 	screentest.ColoursOnly(t, 20, func(styles *theme.Styles, w int) screentest.Rows {
 		return screentest.Show(New(styles), compactedRequest(t), w, 20)
