@@ -134,7 +134,7 @@ func screen(ctx context.Context, what cli.Shown) error {
 	if err != nil {
 		options.Note = err.Error() // nothing has a cost then
 	} else {
-		options.Prices, options.Currency, options.ListDate = costs, costs.Currency, costs.ListDate
+		options.Prices, options.Window, options.Currency, options.ListDate = costs, costs.WindowOf, costs.Currency, costs.ListDate
 	}
 	return tui.Run(ctx, options)
 }

@@ -61,6 +61,7 @@ stand apart from prices in another currency. Your own file is
   cache_read = 0.3
   cache_write = 3.75
   cache_write_1h = 6.0       # may be left out: what a cache keeps for an hour
+  window = 200_000           # may be left out: the context window, in tokens
 
 Nothing is guessed: an answer without a price, or of a model that nothing names,
 has no cost, and the last lines say so. --model names the model of such answers.

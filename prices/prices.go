@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -41,6 +42,8 @@ type price struct {
 	CacheWrite *float64 `toml:"cache_write"`
 	// CacheWriteHour is the price of tokens that a cache keeps for an hour; nil for that of CacheWrite.
 	CacheWriteHour *float64 `toml:"cache_write_1h"`
+	// Window is how many tokens a request and its answer may have together; 0 for unknown.
+	Window float64 `toml:"window"`
 }
 
 // FileError describes a mistake in the user's prices.
@@ -129,6 +132,7 @@ type document struct {
 //	cache_read = 0.3
 //	cache_write = 3.75
 //	cache_write_1h = 6.0       # for tokens that are kept for an hour
+//	window = 200_000           # the tokens of a request and its answer together
 //
 // The first entry that fits counts. A name also fits with a provider before it and a date behind it.
 func Parse(file, text string) (*List, error) {
@@ -152,13 +156,13 @@ func decodeFile(file, text string) (*document, error) {
 		return nil, &FileError{file, err.Error()}
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, &FileError{file, fmt.Sprintf("%s means nothing; a price has model, up_to, input, output, cache_read, cache_write and cache_write_1h", unknown[0])}
+		return nil, &FileError{file, fmt.Sprintf("%s means nothing; a price has model, up_to, input, output, cache_read, cache_write, cache_write_1h and window", unknown[0])}
 	}
 	for i, p := range d.Price {
 		if _, err := path.Match(p.Model, ""); err != nil || p.Model == "" {
 			return nil, &FileError{file, fmt.Sprintf("price %d: model %q is no name and no pattern", i+1, p.Model)}
 		}
-		for _, of := range []*float64{&p.UpTo, p.Input, p.Output, p.CacheRead, p.CacheWrite, p.CacheWriteHour} {
+		for _, of := range []*float64{&p.UpTo, &p.Window, p.Input, p.Output, p.CacheRead, p.CacheWrite, p.CacheWriteHour} {
 			if of != nil && !(*of >= 0 && *of < 1e12) {
 				return nil, &FileError{file, fmt.Sprintf("price %d: %v is no price", i+1, *of)}
 			}
@@ -201,6 +205,32 @@ func (l *List) Cost(u conversation.Usage) (cost float64, source conversation.Pri
 	}
 	return 0, conversation.Unpriced
 }
+
+// WindowOf returns the context window of a model in tokens: those of a request and of its answer together; 0 if it is
+// unknown. A length at the end of the name, as in claude-opus-4-5[1m], goes before the lists.
+func (l *List) WindowOf(model string) float64 {
+	if n := contextLength().FindStringSubmatch(model); n != nil {
+		size, _ := strconv.ParseFloat(n[1], 64) // it is digits
+		return size * map[string]float64{"k": 1e3, "m": 1e6}[n[2]]
+	}
+	names := namesOf(model)
+	for i := range l.prices {
+		if p := &l.prices[i]; p.Window > 0 && p.fits(names[:], 0) {
+			return p.Window
+		}
+	}
+	for _, name := range names {
+		for i := range l.listed[name] {
+			if p := &l.listed[name][i]; p.Window > 0 {
+				return p.Window
+			}
+		}
+	}
+	return 0
+}
+
+// contextLength matches the length of a context at the end of the name of a model.
+var contextLength = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d{1,6})([km])\]$`) })
 
 // edition matches the end of the name of a model: the date of its edition, and the length of its context.
 var edition = sync.OnceValue(func() *regexp.Regexp {

@@ -178,3 +178,22 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A window is that of the user's entry, of the name, of the list; what no page says is unknown.
+func TestList_WindowOf(t *testing.T) {
+	list, err := prices.Parse("prices.toml", file+"\n[[price]]\nmodel = \"mine-*\"\nwindow = 32_000\n\n[[price]]\nmodel = \"gpt-4o\"\nwindow = 64_000\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string]float64{
+		"mine-7b": 32_000, "gpt-4o": 64_000, "claude-sonnet-4-5-20250929": 200_000, "anthropic/claude-opus-5-5": 1_000_000, "claude-sonnet-4-5[1m]": 1_000_000,
+		"gpt-5-2025-08-07": 400_000, "gemini-2.5-pro": 1_048_576, "sonnet-4.1": 0, "gemini-4-neon": 0, "": 0,
+	} {
+		if got := list.WindowOf(model); got != want {
+			t.Errorf("the window of %q is %.0f, not %.0f", model, got, want)
+		}
+	}
+	if _, err := prices.Parse("prices.toml", "[[price]]\nmodel = \"a\"\nwindow = -1\n"); err == nil {
+		t.Error("a window below nothing is taken")
+	}
+}

@@ -264,3 +264,26 @@ func (s *Sent) Summary() string {
 	}
 	return strings.Join(append(parts, s.Proof()), " · ")
 }
+
+// RecordedWindows returns the context windows that the store records of models, in tokens: of each model that of the
+// newest answer among some stats of the session. It returns the errors of ctx and of the store.
+func (q *Session) RecordedWindows(ctx context.Context, stats []Stat) (map[string]float64, error) {
+	windows, visits := map[string]float64{}, q.view().visits
+	if q.features.ModelRequest == nil {
+		return windows, nil
+	}
+	for _, stat := range slices.Backward(stats) {
+		for i := range stat.Answers {
+			name := stat.Answers[i].Model
+			if _, asked := windows[name]; asked {
+				continue
+			}
+			r, err := q.features.ModelRequest(ctx, visits[stat.Visit].ref)
+			if err != nil {
+				return nil, err
+			}
+			windows[name] = float64(r.Window)
+		}
+	}
+	return windows, nil
+}

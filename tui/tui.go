@@ -73,6 +73,8 @@ type Options struct {
 	// A..B or B for all that led to it; "" for all. It returns at how many places a secret was
 	// hidden, and the list of them. It is called from commands. Nil where nothing is shared.
 	Share func(ctx context.Context, s store.Store, session, only, path string) (places int, hidden string, err error)
+	// Window returns the context window of a model in tokens, 0 if it is unknown. It may be nil.
+	Window func(model string) float64
 	// Prices are the prices of models, in Currency; nil when no price is known. ListDate is the month of the list prices.
 	Prices             query.Prices
 	Currency, ListDate string
@@ -137,6 +139,9 @@ func (o Options) fillDefaults() (Options, error) {
 	}
 	if o.After == nil {
 		o.After = time.After
+	}
+	if o.Window == nil {
+		o.Window = func(string) float64 { return 0 }
 	}
 	if o.Prices == nil {
 		o.Prices = noPrices{}

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"sort"
@@ -52,6 +53,8 @@ type extent struct {
 type bill struct {
 	tokens   []float64      // of each visit
 	signs    []requestSigns // of each visit
+	full     []float64      // of each visit, the share of the model's window that its newest answer has filled; 0 for unknown
+	isFilled bool           // one is known
 	added    map[model.Node]query.Stat
 	totals   query.Totals
 	turns    map[model.Node]*query.TurnSum // by their first visit
@@ -93,6 +96,39 @@ func (m *Model) tokensColumn() timeline.Column {
 		}
 		return model.ShortCount(tokens) + m.styles.Glyphs.Sentence(signs.text()), true
 	}}
+}
+
+// fullColumn returns the column with how full the window of the model is at each answer, and at the last one of a folded
+// turn.
+func (m *Model) fullColumn() timeline.Column {
+	return timeline.Column{Title: "full", Width: len("100%"), Right: true, Text: func(n, last model.Node) (string, bool) {
+		u := &m.usage
+		if u.bill == nil || u.of != m.timeline.Timeline() || int(last) >= len(u.full) {
+			return "", false
+		}
+		for at := last; at >= n; at-- {
+			if share := u.full[at]; share > 0 {
+				return fmt.Sprintf("%.0f%%", max(1, 100*share)), true
+			}
+		}
+		return "", true
+	}}
+}
+
+// fill notes how full the windows of models are. recorded are those that the store tells.
+func (b *bill) fill(stats []query.Stat, recorded map[string]float64, listed func(model string) float64) {
+	b.full = make([]float64, len(stats))
+	for i := range stats {
+		for _, u := range stats[i].Answers {
+			window := recorded[u.Model]
+			if window == 0 {
+				window = listed(u.Model)
+			}
+			if tokens := u.Input + u.Output; window > 0 && tokens > 0 {
+				b.full[stats[i].Visit], b.isFilled = tokens/window, true
+			}
+		}
+	}
 }
 
 // requestSigns are the signs of a request.
@@ -194,11 +230,14 @@ func (m *Model) statsRead(of *model.Timeline, got part[query.Stat]) tea.Cmd {
 	if of != m.timeline.Timeline() {
 		return nil // of a session that was read anew
 	}
-	prices, past, lent := m.o.Prices, m.past, m.lendTimeline()
+	prices, window, past, lent := m.o.Prices, m.o.Window, m.past, m.lendTimeline()
 	return m.startLent(addingUp, "", lent, func(ctx context.Context, _ *progress) fact {
-		b := sumUp(of, stats, prices)
-		keys, err := past.sessionOf(of).Keys(ctx, model.NoNode)
-		b.keys = keys
+		b, session := sumUp(of, stats, prices), past.sessionOf(of)
+		recorded, err := session.RecordedWindows(ctx, stats)
+		if err == nil {
+			b.fill(stats, recorded, window)
+			b.keys, err = session.Keys(ctx, model.NoNode)
+		}
 		return func() tea.Cmd { return m.showSums(of, b, err) }
 	})
 }
@@ -215,6 +254,7 @@ func (m *Model) showSums(of *model.Timeline, b *bill, err error) tea.Cmd {
 		return nil
 	}
 	u.of, u.bill, u.rests = of, b, true
+	m.showColumns() // it may have more
 	m.dirty = true
 	took := m.o.Now().Sub(u.began)
 	return tea.Batch(m.refreshInfo(), m.runLater(4*took, func() tea.Cmd {

@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/kinds/codex"
 	"hindcast/store/kinds/pi"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/kinds/strands/snapshots"
@@ -69,6 +70,34 @@ func TestUsage_costOfTurns(t *testing.T) {
 	shows(t, p, "1 step <.1s 0.0530 EUR", "3 steps 0.29 EUR", "Oslo weather and 19+23, re… 5 steps ✗1")
 	p.Press(keymap.Timeline, keymap.FoldAll, keymap.Tokens)
 	shows(t, p, "▸  2 user    Weather in Paris?       3 steps     291", "▸  6 user    Oslo weather and 19… 5 steps ✗1    1.2k")
+}
+
+// Beside the tokens is how full the window of the model is: the one that the session records, else the listed one.
+func TestUsage_fullWindow(t *testing.T) {
+	t.Parallel()
+	open := func(s store.Store, err error, session string, window func(string) float64) *screentest.Program {
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		o := options(s)
+		o.Session, o.Window = session, window
+		p := start(t, o, 100, 30)
+		p.Press(keymap.Timeline, keymap.Tokens)
+		return p
+	}
+	coding := func(kind string) string { return filepath.Join("..", "testdata", "coding", kind) }
+	const mono, codexSession = "ffae836b-9420-4060-ac13-7745215f90ff", "01a20b78-db17-7131-bcff-a7d643b0ac7b"
+	s, err := pi.Kind(nil).Open(t.Context(), coding("pi"))
+	listed := open(s, err, mono, func(model string) float64 { return map[string]float64{"claude-opus-4-5": 200_000}[model] })
+	shows(t, listed, "tokens full", " 49.0k!  25%", " 33.8k  17%")
+	s, err = pi.Kind(nil).Open(t.Context(), coding("pi"))
+	unknown := open(s, err, mono, nil)
+	shows(t, unknown, "tokens", " 49.0k!")
+	lacks(t, unknown, "full")
+	s, err = codex.Kind(nil).Open(t.Context(), coding("codex"))
+	recorded := open(s, err, codexSession, func(string) float64 { return 10 })
+	shows(t, recorded, "tokens full", " 5.3k   2%")
 }
 
 // An answer whose request found no cache has its sign beside the tokens, on a folded turn too.

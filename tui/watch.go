@@ -160,6 +160,9 @@ func (m *Model) showColumns() (hidden int) {
 	var columns []timeline.Column
 	if m.usage.column {
 		columns = append(columns, m.tokensColumn())
+		if m.usage.bill != nil && m.usage.isFilled {
+			columns = append(columns, m.fullColumn())
+		}
 	}
 	if m.files.column {
 		columns = append(columns, m.linesColumn())
