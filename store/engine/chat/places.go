@@ -215,9 +215,13 @@ func (s *Store) listSpots(ctx context.Context, in engine.In) ([]Spot, error) {
 		return nil, err
 	}
 	if _, ok := s.format.(Identifier); ok && slices.ContainsFunc(list, func(at Spot) bool { return !at.Named }) {
-		release := holdFolders(in, list)
-		err := Parallel(ctx, len(list), func(i int) { s.identifySpot(in, &list[i]) })
-		if release(); err != nil {
+		runs := runsOf(list)
+		if err := Parallel(ctx, len(runs), func(i int) {
+			defer in.Hold(runs[i].dir)()
+			for k := runs[i].from; k < runs[i].to; k++ {
+				s.identifySpot(in, &list[k])
+			}
+		}); err != nil {
 			return nil, err
 		}
 	}
