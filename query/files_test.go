@@ -212,3 +212,36 @@ func TestFilesBetween_ofCopiesAreTheDisk(t *testing.T) {
 		}
 	}
 }
+
+// What a sub-agent did stands once, at the step that started it, as the sub-agent's; in the home it is its own session's.
+func TestAllFiles_ofSubAgents(t *testing.T) {
+	const parent = "51111111-2222-4333-8444-555555555555"
+	s, line, q := openFiles(t, "claude-code", parent)
+	if got, want := fileLines(t, line, q.AllFiles(t.Context(), false)), []string{"#1 changed sub.txt +1 inferred by sub-agent agent-a80c6f6b"}; !slices.Equal(got, want) {
+		t.Errorf("they are %q, want %q", got, want)
+	}
+	if got := fileLines(t, line, q.Files(t.Context(), false)); got != nil {
+		t.Errorf("without sub-agents they are %q", got)
+	}
+	r, err := q.FilesBetween(t.Context(), model.NoNode, line.Head(), true)
+	if err != nil || len(r.Forth) != 1 {
+		t.Errorf("the range has %+v, %v", r, err)
+	}
+	for step, err := range q.AllFiles(t.Context(), false) {
+		if e := &step.Effects[0]; err != nil || e.Agent != parent+"/agent-a80c6f6b274e30233" {
+			t.Errorf("it is of %q, %v", e.Agent, err)
+		}
+	}
+	var got []string
+	for touched, err := range query.FilesAcross(t.Context(), query.Sources(s, s.Sessions(t.Context())), "sub.txt", func(ctx context.Context, in query.Source) (*model.Timeline, error) {
+		return query.ReadTimeline(ctx, in.Store, in.ID)
+	}) {
+		if err != nil || touched.Err != nil {
+			t.Fatal(err, touched.Err)
+		}
+		got = append(got, touched.ID)
+	}
+	if !slices.Equal(got, []string{parent + "/agent-a80c6f6b274e30233"}) {
+		t.Errorf("they are %q", got)
+	}
+}

@@ -92,6 +92,8 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"claude-code files/claude-code",
 		"claude-code files/odd",
 		"codex files/codex",
+		"copilot-cli files/copilot-cli",
+		"opencode files/opencode",
 		"codex inputs/codex-renamed",
 		"codex inputs/codex-title-ide",
 		"codex inputs/codex-title-image",
