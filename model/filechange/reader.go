@@ -3,6 +3,7 @@ package filechange
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 
 	"hindcast/model/conversation"
@@ -62,11 +63,10 @@ func (r *Reader) Read(c *conversation.Conversation, m int) (list []Effect) {
 
 // finish completes the effect of a call by its result.
 func (r *Reader) finish(t *jsontape.Tape, b *conversation.Block, e *Effect) {
-	var body []byte
-	if b.Body >= 0 {
-		body = t.Raw(b.Body)
+	var y conversation.Yield
+	if b.Body >= 0 && (e.Command != "" || slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Known == Inferred })) {
+		y = conversation.ReadYield(t.Raw(b.Body)) // of a recorded change the text tells nothing more
 	}
-	y := conversation.ReadYield(body)
 	e.Failed = e.Failed || b.Status == conversation.Failed || y.Failed
 	if e.Command != "" {
 		e.Exit = cmp.Or(e.Exit, y.Exit)
