@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -215,32 +216,49 @@ type Touched struct {
 	Err error
 }
 
-// FilesAcross yields the steps of sessions that touched a file, with the effects that did, in the order of sessions and
-// within one in that of its visits. path is the whole path, or its last names. Sessions that do not mention its last
-// name are passed over without being read, where their store can tell. timeline reads the timeline of a session. An
-// error is one of sessions, or the end of ctx, and ends the sequence.
-func FilesAcross(ctx context.Context, sessions iter.Seq2[Source, error], path string, timeline func(context.Context, Source) (*model.Timeline, error)) iter.Seq2[Touched, error] {
+// FileSearch selects the steps of sessions.
+type FileSearch struct {
+	// Paths are the files: each a whole path, or its last names.
+	Paths []string
+	// Since leaves out sessions that did not change since; zero for no limit.
+	Since time.Time
+	// Whole has the texts before and after a change read, too.
+	Whole bool
+}
+
+// FilesAcross yields the steps of sessions that touched files, with the effects that did, in the order of sessions and
+// within one in that of its visits. Sessions that do not mention the last name of a file are passed over without being
+// read, where their store can tell. timeline reads the timeline of a session. An error is one of sessions, or the end
+// of ctx, and ends the sequence.
+func FilesAcross(ctx context.Context, sessions iter.Seq2[Source, error], search FileSearch, timeline func(context.Context, Source) (*model.Timeline, error)) iter.Seq2[Touched, error] {
 	return func(yield func(Touched, error) bool) {
-		names := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
-		if len(names) == 0 {
-			return
+		var mentions []*Pattern // of the last names
+		var known []string
+		for _, path := range search.Paths {
+			names := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+			if last := len(names) - 1; last >= 0 && !slices.Contains(known, names[last]) {
+				known, mentions = append(known, names[last]), append(mentions, Literal(names[last], MatchCase))
+			}
 		}
-		mentions := Literal(names[len(names)-1], MatchCase)
 		for in, err := range sessions {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				yield(Touched{}, err)
 				return
 			}
-			if mentions.passesOver(ctx, in) {
+			isOlder := !in.UpdatedAt.IsZero() && in.UpdatedAt.Before(search.Since)
+			if isOlder || !slices.ContainsFunc(mentions, func(p *Pattern) bool { return !p.passesOver(ctx, in) }) {
 				continue
+			}
+			isOf := func(c *filechange.Change) bool {
+				return slices.ContainsFunc(search.Paths, func(path string) bool { return c.IsOf(path, in.Project) })
 			}
 			t, err := timeline(ctx, in)
 			if err == nil {
-				for step, wrong := range Open(in.Store, t).Files(ctx, false) {
+				for step, wrong := range Open(in.Store, t).Files(ctx, search.Whole) {
 					if err = wrong; err != nil {
 						break
 					}
-					if step.keepChanges(func(c *filechange.Change) bool { return c.IsOf(path, in.Project) }); len(step.Effects) > 0 && !yield(Touched{Source: in, Timeline: t, FileStep: step}, nil) {
+					if step.keepChanges(isOf); len(step.Effects) > 0 && !yield(Touched{Source: in, Timeline: t, FileStep: step}, nil) {
 						return
 					}
 				}
