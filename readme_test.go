@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -286,7 +287,8 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 // The test runs every line behind a "$ ", all of a page in one directory, and compares the output with the lines that
-// follow. The directory has a store of Strands and two of Claude Code, whose files are old.
+// follow. The directory has a store of Strands and two of Claude Code, whose files are old. That of the front page has a
+// repository, too, and a session that wrote there.
 func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 	for _, p := range consoles {
 		t.Run(string(p), func(t *testing.T) { p.runConsoles(t) })
@@ -304,6 +306,9 @@ func (p page) runConsoles(t *testing.T) {
 	}
 	if err := os.CopyFS(filepath.Join(dir, "edits"), os.DirFS(filepath.Join("testdata", "files", "claude-code"))); err != nil {
 		t.Fatal(err)
+	}
+	if p == frontPage {
+		writeBlamed(t, dir)
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		long := time.Date(2026, time.January, 2, 0, 0, 0, 0, time.UTC)
@@ -328,6 +333,37 @@ func (p page) runConsoles(t *testing.T) {
 		want.WriteString("```")
 		p.hold(t, block[0], want.String())
 	}
+}
+
+// writeBlamed writes the repository of the script of blame, and its session.
+func writeBlamed(t *testing.T, dir string) {
+	t.Helper()
+	script, err := txtar.ParseFile(filepath.Join("testdata", "script", "blame_file.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range script.Files {
+		files[f.Name] = string(f.Data)
+	}
+	repo := filepath.Join(dir, "work")
+	notes, session := filepath.Join(repo, "notes.txt"), filepath.Join(dir, "lines", "-work", "51111111-2222-4333-8444-555555555555.jsonl")
+	write := func(path, text string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(session, strings.NewReplacer("WORKTREE", dir, `\u001b[2J `, "the ").Replace(files["session.jsonl"]))
+	write(notes, files["one.txt"])
+	for _, line := range []string{"git init -q", "git add notes.txt", "git -c user.name=A -c user.email=a@example.com commit -q -m one --date 2026-11-29T10:00:00Z"} {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Dir = repo
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-11-29T10:00:00Z", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", line, err, out)
+		}
+	}
+	write(notes, files["two.txt"])
 }
 
 // How a person names things is what the program's own help says.

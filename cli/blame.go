@@ -19,9 +19,10 @@ import (
 
 // blameCommand is `hindcast blame`.
 func (a *App) blameCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "blame [STORE...] [SESSION] [SNAPSHOT] [PATH]",
-		Short: "show which snapshot last set each value of a state",
+	porcelain := false
+	cmd := &cobra.Command{
+		Use:   "blame [STORE...] [SESSION] [SNAPSHOT] [PATH] | FILE[:LINE]",
+		Short: "show which snapshot last set each value of a state, or which session wrote a line",
 		Long: `Blame prints the values of a state, each with the snapshot that last set it, in the
 order of the state. Without SNAPSHOT it is the head, without PATH the whole state. PATH is
 a JSON Pointer or a jq path, such as /cart or .messages[3].
@@ -29,13 +30,39 @@ a JSON Pointer or a jq path, such as /cart or .messages[3].
 An element of an array that moved was not set, and neither was a value that is only
 spelled in another way. What was removed stands at the object or array that held it, where
 nothing in that was set since. "In #7 or before" stands where the parent is missing or does
-not have the value recorded.`,
+not have the value recorded.
+
+FILE is a file in a git work tree that is no store. For each of its lines, or for LINE or
+FIRST-LAST, blame prints the commit that git tells, and the step of a session that wrote
+the line: session, snapshot, turn, tool, the person's words and the call that goes on with
+the session. A step wrote a line if its patch adds that text to that file, white space
+folded, before the commit and after the file's commit before that one. Where the records do
+not tell which of several steps did, it names them; where it may have been a person, no
+session wrote the line. A line whose step is on a branch that was thrown away says so, since
+a person may have typed it again. --porcelain is what git blame --porcelain prints, with
+these facts as further headers.`,
 		Example: `  hindcast blame trips.db trip-planner
   hindcast blame trips.db trip-planner '#8' /cart
-  hindcast blame trips.db .cart --json | jq '.[] | select(.snapshot.turnIndex == 3).path'`,
+  hindcast blame trips.db .cart --json | jq '.[] | select(.snapshot.turnIndex == 3).path'
+  hindcast blame src/cart.ts:12
+  hindcast blame projects src/cart.ts:10-20 --json`,
 		Args:              a.argsCheck(words{session: true, most: 2}),
 		ValidArgsFunction: a.completePath(1),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
+			if len(args) > 0 {
+				lines, is, err := a.findLines(ctx, args[len(args)-1])
+				if err != nil {
+					return err
+				}
+				if is {
+					return a.withSubject(allStores, func(ctx context.Context, p *printer, of *subject) error {
+						return lines.writeLines(ctx, p, of, porcelain)
+					})(ctx, p, args[:len(args)-1])
+				}
+			}
+			if porcelain {
+				return usagef("blame: --porcelain is of the lines of a FILE in a git work tree")
+			}
 			var path query.Path
 			text := ""
 			// PATH begins as a file does, but a file is the first word only. The second one
@@ -64,6 +91,8 @@ not have the value recorded.`,
 			})(ctx, p, args)
 		}),
 	}
+	cmd.Flags().BoolVar(&porcelain, "porcelain", false, "print the lines of FILE as git blame --porcelain does, with the session's facts as headers")
+	return cmd
 }
 
 // blameJSON is an element of `blame --json`. Value is absent where the value holds others, and

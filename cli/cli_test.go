@@ -40,7 +40,7 @@ type keep struct{ *fake.Store }
 
 func (keep) Close() error { return nil }
 
-func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
+func start(t testing.TB, rows iter.Seq2[store.Row, error]) *session {
 	t.Helper()
 	s := fake.New()
 	if _, err := s.Import(t.Context(), rows); err != nil {
@@ -67,7 +67,7 @@ func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 }
 
 // run runs a command line and returns its exit code and what it wrote.
-func (c *session) run(t *testing.T, args ...string) (code int, out, err string) {
+func (c *session) run(t testing.TB, args ...string) (code int, out, err string) {
 	t.Helper()
 	c.out.Reset()
 	c.err.Reset()

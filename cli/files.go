@@ -667,7 +667,7 @@ func (s *filesSession) writeBefore(ctx context.Context, f *filesFlags) error {
 func (f *filesFlags) writeAcross(ctx context.Context, p *printer, of *subject) error {
 	var failed error
 	var list []query.Touched
-	for touched, err := range query.FilesAcross(ctx, of.sources(ctx, &failed), f.path, func(ctx context.Context, in query.Source) (*model.Timeline, error) {
+	for touched, err := range query.FilesAcross(ctx, of.sources(ctx, &failed), query.FileSearch{Paths: []string{f.path}}, func(ctx context.Context, in query.Source) (*model.Timeline, error) {
 		return of.app.labelledTimeline(ctx, in.Store, in.ID)
 	}) {
 		if err != nil {
