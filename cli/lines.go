@@ -112,7 +112,7 @@ type tracedFile struct {
 // path, and of the one that was left first.
 func (f *tracedFile) readEdits(ctx context.Context, of *subject) error {
 	var failed error
-	search := query.FileSearch{Paths: f.names, Whole: true, Since: never}
+	search := query.FileSearch{Paths: f.names, Whole: true, Called: true, Since: never}
 	for _, c := range f.commits {
 		if of := f.findLogged(c); of != nil && of.after.Before(search.Since) {
 			search.Since = of.after

@@ -224,6 +224,8 @@ type FileSearch struct {
 	Since time.Time
 	// Whole has the texts before and after a change read, too.
 	Whole bool
+	// Called leaves out the changes that only an agent's copies of files tell of: a person may have made them.
+	Called bool
 }
 
 // FilesAcross yields the steps of sessions that touched files, with the effects that did, in the order of sessions and
@@ -254,7 +256,12 @@ func FilesAcross(ctx context.Context, sessions iter.Seq2[Source, error], search 
 			}
 			t, err := timeline(ctx, in)
 			if err == nil {
-				for step, wrong := range Open(in.Store, t).Files(ctx, search.Whole) {
+				q := Open(in.Store, t)
+				steps := q.Files
+				if search.Called {
+					steps = q.ownFiles
+				}
+				for step, wrong := range steps(ctx, search.Whole) {
 					if err = wrong; err != nil {
 						break
 					}
