@@ -233,7 +233,7 @@ func TestAllFiles_ofSubAgents(t *testing.T) {
 		}
 	}
 	var got []string
-	for touched, err := range query.FilesAcross(t.Context(), query.Sources(s, s.Sessions(t.Context())), "sub.txt", func(ctx context.Context, in query.Source) (*model.Timeline, error) {
+	for touched, err := range query.FilesAcross(t.Context(), query.Sources(s, s.Sessions(t.Context())), query.FileSearch{Paths: []string{"sub.txt"}}, func(ctx context.Context, in query.Source) (*model.Timeline, error) {
 		return query.ReadTimeline(ctx, in.Store, in.ID)
 	}) {
 		if err != nil || touched.Err != nil {
