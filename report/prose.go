@@ -126,6 +126,7 @@ func (p *page) writeTable(b *markup.Block) {
 
 // writeSpans writes text with its styles. A link is its text and where it leads: the page leads nowhere.
 func (p *page) writeSpans(spans []markup.Span) {
+	targets := markup.Targets(spans)
 	for i, span := range spans {
 		var names []string
 		for _, style := range []struct {
@@ -146,9 +147,9 @@ func (p *page) writeSpans(spans []markup.Span) {
 		for k := len(names) - 1; k >= 0; k-- {
 			p.putHTML("</" + names[k] + ">")
 		}
-		if link := span.Link; link != nil && (i+1 == len(spans) || spans[i+1].Link != link) && link.To != span.Text {
+		if target := targets[i]; target != "" {
 			p.putHTML(" ")
-			p.writeElement("span", "to", "("+strings.TrimSpace(link.To+" "+link.Title)+")")
+			p.writeElement("span", "to", "("+target+")")
 		}
 	}
 }

@@ -63,6 +63,7 @@ const (
 	verbFetch
 	verbAgent
 	verbPlan
+	verbAsk
 )
 
 // IsCommand reports whether the tool runs a command.
@@ -86,13 +87,15 @@ var tools = map[string]Verb{
 	"grepsearch": verbSearch, "listdirectory": verbSearch, "list": verbSearch, "toolsearch": verbSearch,
 	"webfetch": verbFetch, "fetch": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
 	"task": verbAgent, "agent": verbAgent, "spawnagent": verbAgent,
-	"todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan,
+	"todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan, "exitplanmode": verbPlan,
+	"askuserquestion": verbAsk, "askuser": verbAsk, "question": verbAsk,
 }
 
 // words are the words for tools that a row names in another way than the agent does.
 var words = map[string]string{
 	"searchfilecontent": "grep", "grepsearch": "grep", "listdirectory": "ls", "list": "ls", "webfetch": "fetch", "websearch": "search",
 	"googlewebsearch": "search", "spawnagent": "task", "agent": "task", "todowrite": "plan", "updateplan": "plan", "writetodos": "plan",
+	"exitplanmode": "plan", "askuserquestion": "ask", "askuser": "ask", "question": "ask",
 }
 
 // plainName returns the name of a tool as the tables have it.
@@ -235,6 +238,8 @@ func NewAct(tool string, input []byte) Act {
 		}
 	case verbPlan:
 		is.Text = sign(word, a.plan())
+	case verbAsk:
+		is.Text = sign(word, a.question())
 	}
 	if is.Text == "" {
 		is.Verb, is.Text = verbOther, otherAct(OneLine(Cut(tool, maxName)), a, raw)
@@ -360,7 +365,7 @@ func (a arguments) lines(tool string) string {
 	return ""
 }
 
-// plan describes a plan by how much of it is done, and by the step in progress.
+// plan describes a plan by how much of it is done, and by the step in progress; one in prose by its first words.
 func (a arguments) plan() string {
 	done, all, now := 0, 0, ""
 	for _, key := range []string{"todos", "plan"} {
@@ -384,11 +389,30 @@ func (a arguments) plan() string {
 	}
 	switch {
 	case all == 0:
-		return ""
+		return strings.TrimLeft(a.words("plan"), "# ")
 	case now == "":
 		return fmt.Sprintf("%d of %d done", done, all)
 	}
 	return fmt.Sprintf("%d of %d: %s", done+1, all, now)
+}
+
+// question returns the first question that a call puts to the person, and how many there are where it is not alone.
+func (a arguments) question() string {
+	all, first := 0, ""
+	if list := a["questions"]; len(list) > 0 && list[0] == '[' {
+		for m, err := range jsontape.Members(list) {
+			if err != nil {
+				break
+			}
+			asked, _ := readArguments(m.Value)
+			all++
+			first = cmp.Or(first, asked.words("question", "header"))
+		}
+	}
+	if all > 1 && first != "" {
+		return fmt.Sprintf("%s (1 of %d)", first, all)
+	}
+	return cmp.Or(first, a.words("question", "message", "prompt"))
 }
 
 // PatchBegin begins a patch in the form of Codex.

@@ -8,6 +8,8 @@
 // Reading takes time and memory in proportion to the text, whatever is in it.
 package markup
 
+import "strings"
+
 // Kind is the kind of a block.
 type Kind uint8
 
@@ -107,6 +109,29 @@ type Span struct {
 
 // Link is where a span leads, and a word about it, as they are spelled.
 type Link struct{ To, Title string }
+
+// Targets returns where the links of spans lead, and the word about each, by the last span of the link: what follows
+// its text where the text alone is seen. Links whose text is their target are left out. It is nil without any.
+func Targets(spans []Span) map[int]string {
+	var targets map[int]string
+	ends, texts := map[*Link]int{}, map[*Link]string{}
+	for i, s := range spans {
+		if s.Link != nil {
+			ends[s.Link] = i
+			texts[s.Link] += s.Text
+		}
+	}
+	for link, i := range ends {
+		if link.To == texts[link] && link.Title == "" {
+			continue
+		}
+		if targets == nil {
+			targets = map[int]string{}
+		}
+		targets[i] = strings.TrimSpace(link.To + " " + link.Title)
+	}
+	return targets
+}
 
 const (
 	// maxDepth bounds quotes and lists inside each other.

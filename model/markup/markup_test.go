@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -115,14 +116,15 @@ func letters(text string) string {
 	return string(found)
 }
 
-// words writes all that blocks hold, and each link once.
-func words(out *strings.Builder, blocks []markup.Block) {
+// words writes all that blocks hold, and each link once; what a text spells twice, as its link and as where that
+// leads, goes to twice.
+func words(out, twice *strings.Builder, blocks []markup.Block) {
 	spans := func(spans []markup.Span) {
+		targets := markup.Targets(spans)
 		for i, s := range spans {
-			out.WriteString(s.Text)
-			again := func(next markup.Span) bool { return next.Link == s.Link }
-			if s.Link != nil && s.Link.To != s.Text && !slices.ContainsFunc(spans[i+1:], again) {
-				out.WriteString(s.Link.To + s.Link.Title)
+			out.WriteString(s.Text + targets[i])
+			if s.Link != nil {
+				twice.WriteString(s.Text)
 			}
 		}
 	}
@@ -137,7 +139,7 @@ func words(out *strings.Builder, blocks []markup.Block) {
 				spans(cell)
 			}
 		}
-		words(out, b.Blocks)
+		words(out, twice, b.Blocks)
 	}
 }
 
@@ -150,10 +152,39 @@ func drawText(t *rapid.T) string {
 }
 
 func checkWords(t interface{ Fatalf(string, ...any) }, text string, blocks []markup.Block) {
-	var shown strings.Builder
-	words(&shown, blocks)
-	if got, want := letters(shown.String()), letters(text); got != want {
-		t.Fatalf("%q\n has the letters %q\n its blocks   %q: %s", text, want, got, sketch(blocks))
+	var shown, twice strings.Builder
+	words(&shown, &twice, blocks)
+	left := []rune(letters(text))
+	for _, r := range letters(shown.String()) {
+		at := slices.Index(left, r)
+		if at < 0 {
+			t.Fatalf("%q\n has %q less than its blocks: %s", text, r, sketch(blocks))
+		}
+		left = slices.Delete(left, at, at+1)
+	}
+	spelled := letters(twice.String())
+	for _, r := range left {
+		if at := strings.IndexRune(spelled, r); at >= 0 {
+			spelled = spelled[:at] + spelled[at+utf8.RuneLen(r):]
+		} else {
+			t.Fatalf("%q\n has %q more than its blocks: %s", text, r, sketch(blocks))
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"[a *b*](c)", "map[1:c]"},
+		{"[a ![p](u) b](v)", "map[1:u 2:v]"},
+		{"[u](u)", "map[]"},
+		{"[u](u 'w')", "map[0:u w]"},
+		{"[a*u*](u)", "map[1:u]"},
+		{"https://x.y", "map[]"},
+		{"no link", "map[]"},
+	} {
+		if got := fmt.Sprint(markup.Targets(markup.Parse(tc.text)[0].Spans)); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.text, got, tc.want)
+		}
 	}
 }
 

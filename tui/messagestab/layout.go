@@ -338,7 +338,7 @@ func (p *Pane) drawPreview(r *cell.Row, tokens *theme.Tokens, b *conversation.Bl
 		separator = " " + p.styles.Glyphs.Dot + " "
 		switch {
 		case part.Kind == conversation.Text && part.Body >= 0:
-			text := string(t.AppendText(nil, part.Body, 20*(r.Room()+1)))
+			text := strings.TrimLeft(string(t.AppendText(nil, part.Body, 20*(r.Room()+1))), " \t\r\n")
 			value.Text(r, tokens.Text, tokens.Match, text, p.matches.Query)
 		case part.Kind == conversation.JSON && part.Body >= 0:
 			value.Put(r, tokens, t, part.Body)

@@ -163,6 +163,7 @@ func (l layout) layInside(sign, rest string, w int, inside func(w int) []Line) [
 
 // inkSpans returns the text of spans, with the marks that tell code, strikes and the targets of links without colours.
 func (l layout) inkSpans(spans []markup.Span, own Ink) (runs []Run) {
+	targets := markup.Targets(spans)
 	for i := range spans {
 		s := &spans[i]
 		ink := inkOf(s, own)
@@ -186,12 +187,8 @@ func (l layout) inkSpans(spans []markup.Span, own Ink) (runs []Run) {
 		} else {
 			runs = append(runs, Run{ink, s.Text, link})
 		}
-		if s.Link != nil && s.Link.To != s.Text && (i+1 == len(spans) || spans[i+1].Link != s.Link) {
-			target := " (" + s.Link.To
-			if s.Link.Title != "" {
-				target += " " + s.Link.Title
-			}
-			runs = append(runs, Run{Ink: Muted, Text: target + ")"})
+		if target := targets[i]; target != "" {
+			runs = append(runs, Run{Ink: Muted, Text: " (" + target + ")"})
 		}
 	}
 	return runs
