@@ -105,6 +105,8 @@ type Redactor struct {
 	learning bool
 	// replacer hides the secrets that are spread in texts, inKeys those of them that a key may be.
 	replacer, inKeys *strings.Replacer
+	// begins are the secrets on one line, sorted, and ends the same ones backwards.
+	begins, ends []cutSecret
 
 	memo      map[memoKey]string
 	memoBytes int
@@ -227,6 +229,7 @@ func (r *Redactor) FinishLearning() error {
 		}
 	}
 	r.learning, r.replacer, r.inKeys = false, strings.NewReplacer(pairs...), strings.NewReplacer(inKeys...)
+	r.sortSecrets()
 	r.forget()
 	return nil
 }
@@ -260,13 +263,13 @@ func spellings(text string) (list []string) {
 // *jsontape.SyntaxError if the state is not JSON, [ErrTooMany], [ErrRemains] or [ErrNested].
 func (r *Redactor) State(state []byte) ([]byte, error) { return r.state(state, 0) }
 
-// Text returns a text from beside a state, such as a title, without its secrets. What was
-// hidden is listed under a name.
+// Text returns a text from beside a state, such as a title, without its secrets, and without what a cut left of them
+// before or behind an ellipsis. What was hidden is listed under a name.
 func (r *Redactor) Text(name, text string) (string, error) {
 	if r.options.Unredacted {
 		return text, nil
 	}
-	out, err := r.text(text, 0, false)
+	out, err := r.text(r.hideCut(text), 0, false)
 	if err == nil && out != text {
 		r.note(name, text, out)
 	}
