@@ -228,6 +228,42 @@ func TestPage_findsWhatIsFolded(t *testing.T) {
 	}
 }
 
+// The search field finds words that styles, colours, links or line breaks part, and counts none across two paragraphs.
+func TestPage_findsAcrossMarkup(t *testing.T) {
+	b := startBrowser(t)
+	b.open(file(t, textOf(t, pageOf(t, `{"messages":[{"role":"user","content":[{"text":"the **quick** brown `+"`fox`"+` jumps\nover it\n\nfirst end\n\nsecond begin\n\n`+"```go"+`\nfunc zebra() int {\n`+"```"+`\n\n| quick cell | brown cell |\n|---|---|\n"}]}]}`))))
+	for words, hits := range map[string]string{
+		"the QUICK brown fox jumps over": "1 hits", "func zebra() int {": "1 hits", "quick": "2 hits", "end second": "nothing", "cell brown": "nothing",
+	} {
+		got := value[[]string](b, `[(find(`+strconv.Quote(words)+`), told.value), hits.map(h => {
+			const range = document.createRange();
+			range.setStart(h.startContainer, h.startOffset);
+			range.setEnd(h.endContainer, h.endOffset);
+			return range.toString().replace(/\s/g, ' ').toLowerCase();
+		}).join('|')]`)
+		if got[0] != hits || hits != "nothing" && strings.Trim(strings.ReplaceAll(got[1], strings.ToLower(words), ""), "|") != "" {
+			t.Errorf("%q: %q, want %s", words, got, hits)
+		}
+	}
+}
+
+// Printing opens all folds, and leaves them as they were.
+func TestPage_printsWhatIsFolded(t *testing.T) {
+	b := startBrowser(t)
+	b.open(file(t, written(t, sample.Trip, nil, sample.Rows())))
+	got := value[[]int](b, `(() => {
+		const open = () => document.querySelectorAll('details[open]').length, list = [open()];
+		for (const event of ['beforeprint', 'afterprint']) {
+			dispatchEvent(new Event(event));
+			list.push(open());
+		}
+		return list;
+	})()`)
+	if got[0] != got[2] || got[1] <= got[0] {
+		t.Errorf("before, while and after it is printed %v folds are open", got)
+	}
+}
+
 // Without scripts the page is read, and a click on a row leads to its snapshot, also to one in a fold.
 func TestPage_withoutScripts(t *testing.T) {
 	b := startBrowser(t)

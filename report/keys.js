@@ -37,16 +37,38 @@ const step = (by, fits) => {
 const open = section => !section.closest('details:not([open])') || section.parentElement.localName !== 'details';
 const branches = new Set([...document.querySelectorAll('details.left')].map(d => d.querySelector('section')));
 
-// texts are the texts of the talk in small letters, once something is searched.
+// texts are the texts of the talk once something is searched, in small letters and each line break as a space: of a
+// paragraph, a cell or a piece of code, whose words may be in several nodes.
 const most = 5000;
+const block = 'p,li,pre,h1,h2,h3,h4,h5,h6,td,th,summary,div,article,section,blockquote';
+const fold = text => text.toLowerCase().replace(/\s/g, ' ');
 let hits = [], hit = -1, words = '', texts = null;
 const readTexts = () => {
   const walk = document.createTreeWalker(document.getElementById('talk'), NodeFilter.SHOW_TEXT), list = [];
-  while (walk.nextNode()) if (walk.currentNode.length > 1) list.push({node: walk.currentNode, low: walk.currentNode.data.toLowerCase()});
+  let last = null, pieces = [];
+  const end = () => {
+    if (pieces.length) list.push({pieces, low: pieces.map(piece => piece.low).join('')});
+  };
+  while (walk.nextNode()) {
+    const node = walk.currentNode, around = node.parentElement.closest(block);
+    if (around !== last) {
+      end();
+      last = around;
+      pieces = [];
+    }
+    const before = pieces.at(-1);
+    pieces.push({node, low: fold(node.data), at: before ? before.at + before.low.length : 0});
+  }
+  end();
   return list;
 };
+// place is where a letter of a text is; the last letter of a node is before the first of the next one.
+const place = (pieces, at) => {
+  const piece = pieces.find(piece => at <= piece.at + piece.low.length);
+  return [piece.node, Math.min(at - piece.at, piece.node.length)];
+};
 const find = text => {
-  words = text.toLowerCase();
+  words = fold(text);
   hits = [];
   hit = -1;
   CSS.highlights?.clear();
@@ -55,9 +77,10 @@ const find = text => {
     return;
   }
   texts ??= readTexts();
-  for (const {node, low} of texts) {
+  for (const {pieces, low} of texts) {
     for (let at = low.indexOf(words); at >= 0 && hits.length < most; at = low.indexOf(words, at + words.length)) {
-      hits.push(new StaticRange({startContainer: node, startOffset: Math.min(at, node.length), endContainer: node, endOffset: Math.min(at + words.length, node.length)}));
+      const [startContainer, startOffset] = place(pieces, at), [endContainer, endOffset] = place(pieces, at + words.length);
+      hits.push(new StaticRange({startContainer, startOffset, endContainer, endOffset}));
     }
     if (hits.length === most) break;
   }
@@ -77,7 +100,7 @@ const turn = by => {
 field.addEventListener('input', () => find(field.value));
 document.querySelector('form').addEventListener('submit', event => {
   event.preventDefault();
-  if (field.value.toLowerCase() !== words) find(field.value);
+  if (fold(field.value) !== words) find(field.value);
   turn(1);
 });
 addEventListener('click', event => {
@@ -120,7 +143,14 @@ addEventListener('keydown', event => {
   }
   event.preventDefault();
 });
-addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => d.open = true));
+let closed = [];
+addEventListener('beforeprint', () => {
+  closed = [...document.querySelectorAll('details:not([open])')];
+  for (const fold of closed) fold.open = true;
+});
+addEventListener('afterprint', () => {
+  for (const fold of closed) fold.open = false;
+});
 const query = new URLSearchParams(location.search).get('q');
 if (query) {
   field.value = query;

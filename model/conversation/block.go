@@ -68,10 +68,12 @@ const (
 	// Context is a text that the agent gave the model beside the conversation: a file, a list
 	// of skills, a reminder. Its Name is the agent's word for it, its Body the text.
 	Context
+	// Failure is a text by which an agent says why a message is not whole, or not there. The model is not told.
+	Failure
 )
 
 var kindNames = [...]string{"unknown block", "text", "tool call", "tool result", "reasoning", "image", "document",
-	"video", "audio", "media", "citations", "cache point", "guard content", "json", "context"}
+	"video", "audio", "media", "citations", "cache point", "guard content", "json", "context", "failure"}
 
 // String returns the kind in words for people.
 func (k BlockKind) String() string { return kindNames[k] }
@@ -294,6 +296,10 @@ func (b *Block) readObject(t *jsontape.Tape, c Node) traits {
 		return traitTypeScript
 	case "cachePoint":
 		b.Kind = CachePoint
+	case "failure":
+		if text := t.Find(c, "text"); t.Kind(text) == jsontape.String {
+			b.Kind, b.Body = Failure, text
+		}
 	case "context":
 		if text := t.Find(c, "text"); t.Kind(text) == jsontape.String {
 			b.Kind, b.Name, b.Body = Context, t.Find(c, "type"), text

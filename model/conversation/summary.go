@@ -52,7 +52,7 @@ func (c *Conversation) appendBrief(dst []byte, b *Block, limit int, arrow string
 			dst = append(dst, status...)
 		}
 		return dst
-	case Text, Guard, Reasoning:
+	case Text, Guard, Reasoning, Failure:
 		if c.tape.Kind(b.Body) == jsontape.String && !c.IsEncrypted(b) {
 			return c.tape.AppendText(dst, b.Body, limit)
 		}
@@ -96,4 +96,4 @@ func (s Status) String() string {
 
 // isAside reports whether a block is no title where its message has another: a thought, or a
 // context.
-func (b *Block) isAside() bool { return b.Kind == Reasoning || b.Kind == Context }
+func (b *Block) isAside() bool { return b.Kind == Reasoning || b.Kind == Context || b.Kind == Failure }

@@ -152,6 +152,9 @@ func (o *Outline) addMessage(m int) {
 			}
 			continue
 		}
+		if b.Kind == conversation.Failure {
+			continue // the model is not told
+		}
 		block := Block{Kind: Other, Message: m, Node: b.Node, Title: lineOf(t, b.Body)}
 		if len(blocks) == 1 && t.Kind(b.Node) == jsontape.String {
 			block.Node = node

@@ -105,6 +105,8 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 			out.Output = append(out.Output, outputOf(c, &part))
 			out.addPicture(c, &part)
 		}
+	case conversation.Failure:
+		out.Text, out.Label = t.Text(b.Body), b.Kind.String()
 	case conversation.Context:
 		out.Text, out.Label = t.Text(b.Body), c.Label(b)
 	case conversation.Text, conversation.Guard, conversation.Reasoning:

@@ -91,7 +91,7 @@ func (c *Content) textOf(b *conversation.Block) piece {
 	if t.Kind(b.Body) != jsontape.String || len(t.Raw(b.Body)) > prose.LongestDoc {
 		return piece{kind: textRows, doc: prose.Spelled(prose.Of(t, b.Body))}
 	}
-	if b.Kind == conversation.Context {
+	if b.Kind == conversation.Context || b.Kind == conversation.Failure {
 		return piece{kind: textRows, doc: prose.Source("", t.Text(b.Body))}
 	}
 	return piece{kind: textRows, doc: prose.Markdown(t.Text(b.Body))}
@@ -402,6 +402,8 @@ func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 		default:
 			p.addBody(u, b, in, sheet.Text)
 		}
+	case conversation.Failure:
+		p.addBody(u, b, in, sheet.Error)
 	case conversation.Citations:
 		for part := range p.c.conv.Parts(b) {
 			if part.Kind == conversation.Text {

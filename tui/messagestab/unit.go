@@ -235,7 +235,7 @@ func (p *Pane) refresh() {
 // isProse reports whether a block is a text to read.
 func isProse(b *conversation.Block) bool {
 	switch b.Kind {
-	case conversation.Text, conversation.Guard, conversation.Reasoning, conversation.Context:
+	case conversation.Text, conversation.Guard, conversation.Reasoning, conversation.Context, conversation.Failure:
 		return true
 	}
 	return false

@@ -37,7 +37,7 @@ type Plain interface {
 // ownWords are Hindcast's own words in messages, in lower case. ownOutside has its words around messages and in their
 // costs, as one text, besides ownFirst, the key of the messages, which is first in each state.
 var (
-	ownWords = strings.Fields(strings.ToLower(`role content id text context type reasoning toolUse toolUseId name input
+	ownWords = strings.Fields(strings.ToLower(`role content id text context type reasoning failure toolUse toolUseId name input
 		toolResult status success error json raw system user assistant tool unknown`))
 	ownOutside = strings.ToLower(`meta model cwd gitBranch gitCommit version mode usage inputTokens outputTokens totalTokens
 		cacheReadInputTokens cacheWriteInputTokens metadata metrics latencyMs cost`)

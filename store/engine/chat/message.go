@@ -75,6 +75,9 @@ func ContextBlock(is, about, text string) Block {
 	return Block{Kind: conversation.Context, ID: is, Name: about, Body: jsontape.AppendQuoted(nil, text)}
 }
 
+// FailureBlock returns a block that says why a message is not whole, from a JSON string.
+func FailureBlock(why []byte) Block { return Block{Kind: conversation.Failure, Body: why} }
+
 // AppendJSON appends the message as JSON, without white space of its own.
 func (m *Message) AppendJSON(dst []byte) []byte {
 	text := joined{data: dst}
@@ -150,6 +153,10 @@ func (b *Block) writeJSON(to *joined) {
 		to.addText(`{"context":{"type":`, quoteJSON(b.ID))
 		writeMember(to, "name", b.Name)
 		to.addText(`,"text":`)
+		to.addBytes(body)
+		to.addText(`}}`)
+	case conversation.Failure:
+		to.addText(`{"failure":{"text":`)
 		to.addBytes(body)
 		to.addText(`}}`)
 	case conversation.Reasoning:
@@ -294,6 +301,9 @@ func (m *Message) blockLabel() string {
 		return ""
 	}
 	first := &m.Blocks[0]
+	if first.Kind == conversation.Failure {
+		return ""
+	}
 	if first.Kind == conversation.Reasoning || m.Role == System {
 		if words := m.firstWords(first.Body); words != "" {
 			return words

@@ -237,6 +237,8 @@ type Entry struct {
 	// Context, if it is not nil, has the indexes of the entries whose messages are the state at this entry,
 	// itself among them. A nil Context means the parent's state and this entry's messages.
 	Context []int
+	// Unsent says that the agent does not send the entry to the model: its messages are in its own state alone.
+	Unsent bool
 	// Version tells contents of one id apart where the records do not; "" else.
 	Version string
 	// Child is the session of the first sub-agent that the entry started, or ""; see Starts.
@@ -273,6 +275,31 @@ func (e *Entry) startedSessions() (list []string) {
 	for _, f := range e.Facts {
 		if f.Label == subAgent {
 			list = append(list, f.Value)
+		}
+	}
+	return list
+}
+
+// SkipUnsent takes the entries that are not sent out of the states behind them.
+func (s *Session) SkipUnsent() {
+	kept, unsent := 0, map[string]int{}
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		if before, is := unsent[e.Parent]; is && e.Context == nil && kept < MostKept {
+			e.Context = append(s.SentEntries(s.Reads(before)), i)
+			kept += len(e.Context)
+		}
+		if e.Unsent {
+			unsent[e.ID] = i
+		}
+	}
+}
+
+// SentEntries returns those of some entries that the agent sends to the model.
+func (s *Session) SentEntries(entries []int) (list []int) {
+	for _, i := range entries {
+		if !s.Entries[i].Unsent {
+			list = append(list, i)
 		}
 	}
 	return list

@@ -366,6 +366,11 @@ func blockOf(p chat.Value) (chat.Block, bool) {
 	case "tool_result":
 		return chat.Block{Kind: conversation.ToolResult, ID: data.Get("tool_call_id").Text(), Name: data.Get("name").Text(), Body: data.Get("content").Raw(), Failed: data.Get("is_error").True()}, true
 	case "finish":
+		for _, key := range []string{"details", "message"} { // the details say more
+			if why := data.Get(key); why.Text() != "" && data.Get("reason").Text() == "error" {
+				return chat.FailureBlock(why.Raw()), true
+			}
+		}
 		return chat.Block{}, false
 	}
 	return chat.Block{Kind: conversation.Unknown, Body: p.Raw()}, true

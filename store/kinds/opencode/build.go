@@ -50,9 +50,7 @@ type build struct {
 	// revert and revertPart are the message and the part that a pending revert names; the part may be "".
 	revert, revertPart string
 	// logged are the messages whose rows the log of events has, too, by their ids.
-	logged map[string]bool
-	// unsent are the entries that opencode does not send to the model, by their ids.
-	unsent  map[string]int
+	logged  map[string]bool
 	unknown map[string]int
 }
 
@@ -63,7 +61,6 @@ func (b *build) makeEntries() {
 	s.Own = b.info
 	b.cutReverted()
 	metas := map[chat.Meta]*chat.Meta{}
-	b.unsent = map[string]int{}
 	before := "" // the message on the path
 	deleted := 0
 	for i := range b.list {
@@ -83,13 +80,11 @@ func (b *build) makeEntries() {
 		if m.origin.seqs != nil && m.gone.Kind == model.ReasonRewind {
 			deleted++
 		}
-		if !m.isSent() {
-			b.unsent[e.ID] = i
-		}
+		e.Unsent = !m.isSent()
 		s.Entries = append(s.Entries, e)
 		b.addCompaction(i, m)
 	}
-	b.skipUnsent()
+	s.SkipUnsent()
 	b.noteTotals()
 	if deleted > 0 {
 		b.session.Fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
@@ -313,30 +308,7 @@ func (b *build) addCompaction(at int, m *found) {
 	} else if s.Spot.Part != "" {
 		return
 	}
-	s.Entries[at].Context = b.sentEntries(context)
-}
-
-// skipUnsent removes a message that opencode does not send from the context of the messages behind it. Its
-// text shows only in its own state.
-func (b *build) skipUnsent() {
-	s, kept := b.session, 0
-	for i := range s.Entries {
-		e := &s.Entries[i]
-		if before, is := b.unsent[e.Parent]; is && e.Context == nil && kept < chat.MostKept {
-			e.Context = append(b.sentEntries(s.Reads(before)), i)
-			kept += len(e.Context)
-		}
-	}
-}
-
-// sentEntries returns the entries that opencode sends to the model.
-func (b *build) sentEntries(entries []int) (list []int) {
-	for _, i := range entries {
-		if _, is := b.unsent[b.session.Entries[i].ID]; !is {
-			list = append(list, i)
-		}
-	}
-	return list
+	s.Entries[at].Context = s.SentEntries(context)
 }
 
 // asksCompaction reports whether a message asks for a compaction. tail is the first message that is kept, "" if

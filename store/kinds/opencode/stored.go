@@ -121,6 +121,12 @@ func (m *stored) sentMessages() (list []chat.Message) {
 			}
 		}
 	}
+	for _, why := range []chat.Value{info.Get("error", "data", "message"), info.Get("error", "name")} {
+		if why.Text() != "" {
+			list[at].Blocks = append(list[at].Blocks, chat.FailureBlock(why.Raw()))
+			break
+		}
+	}
 	if len(results.Blocks) > 0 {
 		list = append(list, results)
 	}

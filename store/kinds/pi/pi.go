@@ -143,6 +143,8 @@ type record struct {
 	text string
 	said chat.Said
 	meta chat.Meta
+	// stop is why an answer ended, and why says more of it.
+	stop, why string
 	// first is the first entry that a compaction keeps, in version 1 by its number index, and
 	// target what a label is on.
 	first, target string
@@ -158,6 +160,9 @@ const (
 	typeLabel, typeName            = "label", "session_info"
 	typeCustom                     = "custom"
 )
+
+// Why an answer is not whole.
+const stopError, stopAborted = "error", "aborted"
 
 // decodeLine keeps what is named here of a line.
 func decodeLine(l *chat.Line, r *record) error {
@@ -180,6 +185,9 @@ func decodeLine(l *chat.Line, r *record) error {
 	case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
 		m := messageOf(v)
 		r.said, r.meta.Model, r.first = m.Summarise(), m.Model, text("firstKeptEntryId")
+		if body := bodyOf(v); m.Role == chat.Assistant {
+			r.stop, r.why = body.Get("stopReason").Text(), body.Get("errorMessage").Words()
+		}
 		r.index = int(min(max(v.Get("firstKeptEntryIndex").Number(), 0), 1<<30))
 	case typeLabel:
 		r.target, r.text = text("targetId"), text("label")
@@ -243,6 +251,9 @@ func saidIn(line chat.Value) (m chat.Message) {
 				m.Blocks = append(m.Blocks, chat.TextBlock(body.Raw()))
 			}
 		}
+	}
+	if why := v.Get("errorMessage"); why.Text() != "" {
+		m.Blocks = append(m.Blocks, chat.FailureBlock(why.Raw()))
 	}
 	return m
 }
@@ -476,6 +487,7 @@ func (b *build) joinLines() {
 			b.addCompaction(i)
 		}
 	}
+	s.SkipUnsent()
 	t.line.MarkLeft(s, b.entry, func(i int) (time.Time, bool) {
 		r := &t.file.Records[i]
 		return r.Is.at, r.Is.inTree() && !r.Salvaged
@@ -546,6 +558,16 @@ func (b *build) entryOf(i int) chat.Entry {
 	if r.Salvaged {
 		e.Reason = chat.PassedOver
 	}
+	// pi leaves such an answer out when it asks the model: transform-messages.ts of pi-ai.
+	if stop := r.Is.stop; stop == stopError || stop == stopAborted {
+		e.Unsent = true
+		if len(e.Said.Calls) == 0 {
+			e.Title = conversation.FailedTurn(e.Said.Words, cmp.Or(r.Is.why, stop))
+		}
+		if stop == stopError {
+			e.Marks |= model.MarkError
+		}
+	}
 	switch r.Is.kind {
 	case typeCompaction:
 		e.Event = "compaction"
@@ -576,7 +598,7 @@ func (b *build) addCompaction(i int) {
 			break
 		}
 	}
-	b.session.Entries[b.entry[i]].Context = context
+	b.session.Entries[b.entry[i]].Context = b.session.SentEntries(context)
 }
 
 // NewID implements chat.Forker.

@@ -631,3 +631,22 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// An answer that failed or was aborted says why, in its row and in its message, and is not sent again.
+func TestFailedAnswers(t *testing.T) {
+	s := storetest.OpenStore(t, Kind(nil).Kind, filepath.Join(fixtures, "--Users-badlogic-workspaces-pi-mono--"))
+	const session = "ffae836b-9420-4060-ac13-7745215f90ff"
+	headers := storetest.Headers(t, s, session)
+	if h := headers[16]; !strings.HasSuffix(h.Title, ": Request was aborted.") && h.Title != "Request was aborted." {
+		t.Errorf("#16 is told as %q", h.Title)
+	}
+	for i, want := range map[int]bool{16: true, 17: false} {
+		state, err := s.State(t.Context(), headers[i].Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := strings.Contains(string(state), `{"failure":{"text":"Request was aborted."}}`); has != want {
+			t.Errorf("the state of #%d has the failure: %v", i, has)
+		}
+	}
+}
