@@ -29,11 +29,8 @@ import (
 // A writer may be in the middle of its last line. While that line has no end
 // and does not parse it is no fault, until the file has rested for a while.
 
-// Watch implements [store.Features].Watch.
+// Watch implements [store.Features].Watch, for a file that may change.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	if s.still {
-		return nil, fmt.Errorf("jsonl: watch %q: it is no file that could change: %w", s.address, errors.ErrUnsupported)
-	}
 	return watch.File(s.life.Within(ctx), s.address), nil
 }
 

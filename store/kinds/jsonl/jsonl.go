@@ -124,9 +124,13 @@ type Store struct {
 
 // Features returns the store's features.
 func (s *Store) Features() store.Features {
-	return store.Features{
+	f := store.Features{
 		Tail: s.Tail, Record: s.Get, Labels: s.Labels, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth, Lacks: s.Lacks,
 	}
+	if s.still {
+		f.Watch = nil
+	}
+	return f
 }
 
 // Open reads the headers of the file at path, or of the standard input if path
@@ -467,6 +471,8 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		if err != nil {
 			return nil, err
 		}
+		// The rows may be another framework's, which writes several at once; nothing here goes by their times.
+		faults = slices.DeleteFunc(faults, func(f model.Fault) bool { return f.Code == model.FaultEqualTime || f.Code == model.FaultParentNewer })
 		unread, err := inspect.UnreadFaults(ctx, s, session, inspect.DamagedIn(faults, session), func(yield func(*inspect.Carried)) error { return s.eachCarried(ctx, session, yield) })
 		return append(faults, unread...), err
 	}

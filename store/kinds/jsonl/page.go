@@ -23,8 +23,8 @@ var (
 const mostPageRows = 256 << 20
 
 var (
-	// ErrNoRows: a page holds no rows, because its session was too large for that.
-	ErrNoRows = errors.New("the page holds no rows of its session, which was too large: ask for a file of hindcast export")
+	// ErrNoRows: a page holds no rows, because its session was too large for that, or because it compares two lines.
+	ErrNoRows = errors.New("the page holds no rows of a session: it compares two, or its session was too large; ask for a file of hindcast export")
 	// ErrTooManyRows: the rows of a page are larger than memory is taken for.
 	ErrTooManyRows = errors.New("the rows in the page have more than 256 MB")
 )
