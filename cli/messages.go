@@ -147,7 +147,7 @@ func (p *printer) writeIndented(indent, text string) {
 		p.WriteString(indent)
 		for line = strings.TrimSuffix(line, "\n"); line != ""; {
 			part := printable.Part(line, printedAtOnce)
-			p.WriteString(printable.String(part))
+			p.WriteString(printable.Text(part))
 			line = line[len(part):]
 		}
 		p.WriteByte('\n')
@@ -247,7 +247,7 @@ func (p *printer) writeQuote(text string) {
 		return
 	}
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		p.WriteString(strings.TrimRight("> "+printable.String(strings.TrimSuffix(line, "\n")), " ") + "\n")
+		p.WriteString(strings.TrimRight("> "+string(printable.AppendFile(nil, strings.TrimSuffix(line, "\n"))), " ") + "\n")
 	}
 }
 
@@ -275,7 +275,7 @@ func (p *printer) fencedValue(value []byte) {
 // writeFence writes untrusted text between fences that are longer than any run of
 // backticks in it.
 func (p *printer) writeFence(language, text string) {
-	text = string(printable.AppendText(nil, strings.TrimRight(text, "\n")))
+	text = string(printable.AppendFile(nil, strings.TrimRight(text, "\n")))
 	longest, run := 0, 0
 	for _, r := range text {
 		if r != '`' {

@@ -45,6 +45,11 @@ func AppendText[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return appendMarked(dst, s, "\n", "    ")
 }
 
+// AppendFile appends s in its form for a file: newlines and tabs stay, all else is as in [Append].
+func AppendFile[T ~string | ~[]byte](dst []byte, s T) []byte {
+	return appendMarked(dst, s, "\n", "\t")
+}
+
 // String returns the one-line form of s.
 func String(s string) string {
 	if Plain(s) {
