@@ -146,8 +146,8 @@ func TestPart(t *testing.T) {
 // A file keeps its lines and its tabs, and nothing else that a terminal does something for.
 func TestAppendFile(t *testing.T) {
 	const text = "a\tb\nc\x1b[31m\u202ed"
-	want := strings.NewReplacer("⇥", "\t", "↵", "\n").Replace(printable.String(text))
-	if got := string(printable.AppendFile(nil, text)); got != want || !strings.Contains(got, "a\tb\nc") {
+	want := strings.NewReplacer("⇥", "\t", "↵", "\n").Replace(String(text))
+	if got := string(AppendFile(nil, text)); got != want || !strings.Contains(got, "a\tb\nc") {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
