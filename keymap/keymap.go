@@ -248,9 +248,22 @@ func (m *Map) line(s Scope, a Action) (Line, bool) {
 			keys := m.Keys(s, b)
 			first, others = append(first, keys[0]), append(others, keys[1:]...)
 		}
+		if inRow(first) {
+			first = []string{first[0] + "-" + first[len(first)-1]}
+		}
 		return Line{t.actions, Label(append(first, others...)), t.help}, true
 	}
 	return Line{[]Action{a}, Label(m.Keys(s, a)), a.Help()}, true
+}
+
+// inRow reports whether more than two keys are characters that follow each other, such as digits.
+func inRow(keys []string) bool {
+	for i, key := range keys {
+		if len(key) != 1 || key[0] != keys[0][0]+byte(i) {
+			return false
+		}
+	}
+	return len(keys) > 2
 }
 
 // Help returns everything that keys do in a scope, by group, in the order of the

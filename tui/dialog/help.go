@@ -96,7 +96,7 @@ func signLines(styles *theme.Styles) []entry {
 		{label: g.Head, labelPick: sheet.Head, text: "head: goes on here"},
 		{label: g.Active, labelPick: sheet.Active, text: "on the path"},
 		{label: g.Orphaned, labelPick: sheet.Orphaned, text: "off the path"},
-		{label: g.Closed + "2", labelPick: sheet.Text, text: "folded, 2 rows"},
+		{label: g.Closed + " " + g.Open, labelPick: sheet.Text, text: "folded, unfolded"},
 		{label: g.Mark, labelPick: sheet.Warn, text: "marked to compare"},
 		{label: g.Added + " " + g.Removed + " " + g.Changed, labelPick: sheet.Text, text: "added, removed, changed"},
 		{label: g.Leaves + " " + g.Ends, labelPick: sheet.Text, text: "a branch leaves, a line ends"},

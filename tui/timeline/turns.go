@@ -15,7 +15,8 @@ import (
 // The row of the visit that opens a turn is the header of its turn: it has the sign of the
 // fold in place of its shape, the person's words as its title, and what the turn came to at
 // the right. So each row stays a visit, and each visit a row. A folded turn hides the rest of
-// its rows with the branches that leave among them, and its header counts them all.
+// its rows with the branches that leave among them, and its header counts the failures of all; that of an open turn
+// counts its own.
 
 // foldEarlier folds all turns but that of the cursor, where the session records prompts and is longer than a screen.
 func (p *Pane) foldEarlier() {
@@ -94,6 +95,17 @@ func (p *Pane) holds(turn model.Turn, list []model.Node) int {
 	return place(turn.EndRow()) - place(p.t.RowOf(turn.First))
 }
 
+// ownFailures returns how many visits of a turn failed, without those of the turns on branches that leave it.
+func (p *Pane) ownFailures(turn model.Turn) (n int) {
+	at, _ := slices.BinarySearchFunc(p.c.failed, p.t.RowOf(turn.First), func(n model.Node, row int) int { return p.t.RowOf(n) - row })
+	for ; at < len(p.c.failed) && p.t.RowOf(p.c.failed[at]) < turn.EndRow(); at++ {
+		if of, in := p.c.Turns.TurnOf(p.c.failed[at]); in && of.First == turn.First {
+			n++
+		}
+	}
+	return n
+}
+
 // The cells that a title keeps beside all that its turn came to: that of a prompt, and that of a call with its outcome.
 const (
 	words   = 20
@@ -111,7 +123,11 @@ func (p *Pane) appendSums(dst []byte, turn model.Turn, folded bool, room int) []
 			tail = strconv.AppendInt(append(append(tail, ' '), sign...), int64(n), 10)
 		}
 	}
-	count(g.Error, p.holds(turn, p.c.failed))
+	if folded {
+		count(g.Error, p.holds(turn, p.c.failed))
+	} else {
+		count(g.Error, p.ownFailures(turn))
+	}
 	count(g.Orphaned, turn.Branches)
 	if folded {
 		hidden := p.holds(turn, p.labels.nodes)
