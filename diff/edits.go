@@ -4,19 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"hindcast/model/conversation"
 	"hindcast/model/filechange"
 	"hindcast/model/jsontape"
 )
 
-const (
-	// maxEdit bounds the bytes of a value in which an edit is looked for.
-	maxEdit = 1 << 20
-	// around is how many lines that stay are told before and after a change.
-	around = 3
-)
+// maxEdit bounds the bytes of a value in which an edit is looked for.
+const maxEdit = 1 << 20
 
 // patchNames are the names that tools have for a patch.
 var patchNames = []string{"patch", "patchText", "patch_text", "input", "diff", "command", "cmd", "script"}
@@ -133,40 +128,34 @@ func writeEdit(out *strings.Builder, t *jsontape.Tape, n jsontape.Node) {
 }
 
 // TextLines returns how a text became another, in the lines of a unified diff without places; lines far from any change
-// are left out. It is untrusted, and takes about [TextLimit] at most.
+// are left out. It is untrusted.
 func TextLines(old, new string) string {
 	var out strings.Builder
 	writeLines(&out, old, new)
 	return out.String()
 }
 
-// writeLines writes how a text became another, in lines with a sign, and leaves out lines far from any change.
+// writeLines writes how a text became another, in lines with a sign, and says how many it leaves out. Their place in
+// the file is not known.
 func writeLines(out *strings.Builder, old, new string) {
-	d := textDiffer{end: time.Now().Add(TextLimit)}
-	spans := d.diff(endLine(old), endLine(new), wholeLines)
+	old = endLine(old)
 	out.WriteString("@@\n")
-	for i, span := range spans {
-		lines := strings.SplitAfter(strings.TrimSuffix(span.Text, "\n"), "\n")
-		sign := []string{Same: " ", Deleted: "-", Inserted: "+"}[span.Op]
-		from, to := len(lines), 0 // the lines that are left out
-		if span.Op == Same && len(lines) > 2*around+1 {
-			from, to = around, len(lines)-around
-			if i == 0 {
-				from = 0
-			}
-			if i == len(spans)-1 {
-				to = len(lines)
-			}
-		}
-		for k, line := range lines {
-			switch {
-			case k == from && from < to:
-				fmt.Fprintf(out, "@@ %d lines as before\n", to-from)
-			case k < from || k >= to:
-				out.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
-			}
+	told := 0
+	leaveOut := func(to int) {
+		if to > told {
+			fmt.Fprintf(out, "@@ %d lines as before\n", to-told)
 		}
 	}
+	for _, h := range filechange.Compare(old, endLine(new)) {
+		size, _ := h.Size()
+		from := h.Old - min(size, 1) // without a line of the old text it names the one before
+		leaveOut(from)
+		for _, line := range h.Lines {
+			out.WriteString(line + "\n")
+		}
+		told = from + size
+	}
+	leaveOut(strings.Count(old, "\n"))
 }
 
 // endLine returns a text whose last line has an end.

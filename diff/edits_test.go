@@ -15,6 +15,8 @@ func TestEdits(t *testing.T) {
 		`{"filePath":"a","oldString":"","newString":"z\n"}`:                                                                   "*** a\n@@\n+z\n",
 		`{"path":"a","edits":[{"oldText":"b","newText":"c"},{"oldText":"d","newText":""}]}`:                                   "*** a\n@@\n-b\n+c\n@@\n-d\n",
 		`{"old_string":"` + long + `b","new_string":"` + long + `c"}`:                                                         "@@\n@@ 17 lines as before\n line\n line\n line\n-b\n+c\n",
+		`{"old_string":"a\nb\nc","new_string":"a\nB\nc\nd"}`:                                                                  "@@\n a\n-b\n+B\n c\n+d\n",
+		`{"old_string":"` + long + `b\n` + long + `","new_string":"` + long + `c\n` + long + `"}`:                             "@@\n@@ 17 lines as before\n line\n line\n line\n-b\n+c\n line\n line\n line\n@@ 17 lines as before\n",
 		`{"filePath":"a","structuredPatch":[{"oldStart":1,"oldLines":2,"newStart":1,"newLines":2,"lines":[" x","-y","+z"]}]}`: "*** a\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n",
 		`{"command":["apply_patch","*** Begin Patch\n+x\n*** End Patch"]}`:                                                    "*** Begin Patch\n+x\n*** End Patch",
 		`"--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"`:                                                                               "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n",

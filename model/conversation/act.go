@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"hindcast/model"
+	"hindcast/model/align"
 	"hindcast/model/jsontape"
 )
 
@@ -472,23 +473,27 @@ func (a arguments) countEdit() (added, removed int) {
 	if len(before)+len(after) > maxEdit {
 		return countLines(after), countLines(before)
 	}
-	x, y := linesOf(before), linesOf(after)
-	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
-		x, y = x[1:], y[1:]
+	numbers := map[string]uint64{}
+	x, y := linesOf(before, numbers), linesOf(after, numbers)
+	kept := 0
+	for _, partner := range new(align.Aligner).Align(x, y) {
+		if partner != align.None {
+			kept++
+		}
 	}
-	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
-		x, y = x[:len(x)-1], y[:len(y)-1]
-	}
-	return len(y), len(x)
+	return len(y) - kept, len(x) - kept
 }
 
-// linesOf returns the lines of a JSON string.
-func linesOf(quoted []byte) []string {
-	text := strings.TrimSuffix(jsontape.Unquote(quoted), "\n")
-	if text == "" {
-		return nil
+// linesOf returns the lines of a JSON string as numbers, and adds those of new ones to numbers.
+func linesOf(quoted []byte, numbers map[string]uint64) (lines []uint64) {
+	for line := range strings.Lines(jsontape.Unquote(quoted)) {
+		line = strings.TrimSuffix(line, "\n")
+		if _, known := numbers[line]; !known {
+			numbers[line] = uint64(len(numbers))
+		}
+		lines = append(lines, numbers[line])
 	}
-	return strings.Split(text, "\n")
+	return lines
 }
 
 // notePatch describes a patch in the form of Codex, in a JSON string or in a list of them.

@@ -45,6 +45,7 @@ func TestNewAct(t *testing.T) {
 		{"task", `{"description":"find the bug"}`, `→ task "find the bug"`, ""},
 		{"spawn_agent", `{"message":"find the bug"}`, `→ task "find the bug"`, ""},
 		{"TodoWrite", `{"todos":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress"},{"content":"c","status":"pending"}]}`, "plan 2 of 3: b", ""},
+		{"Edit", `{"file_path":"a","old_string":"a\nb\nc","new_string":"a\nB\nc\nd"}`, "✎ a", "+2 −1"},
 		{"ExitPlanMode", `{"plan":"## Mend the door\n\n1. Oil it"}`, "plan Mend the door 1. Oil it", ""},
 		{"AskUserQuestion", `{"questions":[{"question":"Which door?","options":[]},{"question":"When?"}]}`, "ask Which door? (1 of 2)", ""},
 		{"question", `{"questions":[{"question":"Which door?"}]}`, "ask Which door?", ""},
