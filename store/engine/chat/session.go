@@ -295,7 +295,7 @@ func (s *Session) SkipUnsent() {
 	}
 }
 
-// SentEntries returns those of some entries that the agent sends to the model.
+// SentEntries returns the entries of a list that the agent sends to the model.
 func (s *Session) SentEntries(entries []int) (list []int) {
 	for _, i := range entries {
 		if !s.Entries[i].Unsent {

@@ -24,7 +24,7 @@ const mostPageRows = 256 << 20
 
 var (
 	// ErrNoRows: a page holds no rows, because its session was too large for that, or because it compares two lines.
-	ErrNoRows = errors.New("the page holds no rows of a session: it compares two, or its session was too large; ask for a file of hindcast export")
+	ErrNoRows = errors.New("the page has no rows: it compares two lines, or was too large; ask for a hindcast export")
 	// ErrTooManyRows: the rows of a page are larger than memory is taken for.
 	ErrTooManyRows = errors.New("the rows in the page have more than 256 MB")
 )
