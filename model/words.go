@@ -166,6 +166,7 @@ type Nouns struct{ Session, Turn, Snapshot string }
 var frameworkNouns = map[string]Nouns{
 	"adk":             {Snapshot: "event"},
 	"agent-framework": {Turn: "run"},
+	"agno":            {Turn: "run"},
 	"crewai":          {Turn: "run", Snapshot: "checkpoint"},
 	"langgraph":       {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
 	"llamaindex":      {Turn: "run"},

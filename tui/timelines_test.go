@@ -88,6 +88,7 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"langgraph-values", "langgraph/subgraph.db", "persistent"},
 		{"langgraph-failed", "langgraph/failed.db", "crashed"},
 		{"llamaindex", "llamaindex/server.db", "VR6ijXlTHh"},
+		{"agno", "agno/sessions.db", "tree"},
 		{"mastra", "mastra/store.db", "tour"},
 		{"openai-agents", "openaiagents/advanced.db", "tour"},
 		{"opencode", "coding/opencode/opencode.db", "ses_dfd04f515ffeT1YRFyfbO7rYT4"},

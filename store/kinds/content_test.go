@@ -202,6 +202,7 @@ var fileDatabases = []struct{ kind, file string }{
 	{"openai-agents", "openaiagents/advanced.db"},
 	{"mastra", "mastra/store.db"},
 	{"llamaindex", "llamaindex/server.db"},
+	{"agno", "agno/sessions.db"},
 	{"opencode", "coding/opencode/opencode.db"},
 	{"crush", "coding/crush/crush.db"},
 	{"sqlite", ""},

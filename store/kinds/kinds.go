@@ -10,6 +10,7 @@ import (
 	"hindcast/store/engine"
 	"hindcast/store/kinds/adk"
 	"hindcast/store/kinds/agentframework"
+	"hindcast/store/kinds/agno"
 	"hindcast/store/kinds/aider"
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/kinds/codex"
@@ -53,6 +54,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		openaiagents.Kind(cache, data),
 		mastra.Kind(cache),
 		llamaindex.Kind(cache),
+		agno.Kind(cache),
 		pi.Kind(cache),
 		claudecode.Kind(cache),
 		codex.Kind(cache),

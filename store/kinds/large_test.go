@@ -21,6 +21,7 @@ func TestDatabases_largeValues(t *testing.T) {
 		"openaiagents/sqlite_session.db": {"agent_messages.session_id", "agent_messages.created_at", "agent_sessions.session_id", "agent_sessions.updated_at"},
 		"crewai/checkpoints.db":          {"checkpoints.id", "checkpoints.parent_id", "checkpoints.branch", "checkpoints.created_at"},
 		"mastra/store.db":                {"mastra_messages.role", "mastra_messages.thread_id", "mastra_workflow_snapshot.run_id", "mastra_threads.title"},
+		"agno/sessions.db":               {"agno_runs.session_id", "agno_runs.status", "agno_sessions.session_type"},
 		"llamaindex/server.db":           {"ticks.run_id", "handlers.status", "workflow_state.run_id"},
 	}
 	const size = 40 << 20

@@ -62,6 +62,7 @@ var realStores = []realStore{
 	{"openaiagents/encrypted.db", "openai-agents", recordedTruth, oneFile},
 	{"mastra/store.db", "mastra", recordedTruth, oneFile},
 	{"llamaindex/server.db", "llamaindex", recordedTruth, oneFile},
+	{"agno/sessions.db", "agno", recordedTruth, oneFile},
 }
 
 // noStores are the folders in testdata that are none.

@@ -68,6 +68,7 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"langgraph langgraph/subgraph.db",
 		"langgraph langgraph/types.db",
 		"llamaindex llamaindex/server.db",
+		"agno agno/sessions.db",
 		"mastra mastra/store.db",
 		"openai-agents openaiagents/advanced.db",
 		"openai-agents openaiagents/async.db",

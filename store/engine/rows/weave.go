@@ -96,6 +96,8 @@ type Lists struct {
 	IDs    []string
 	Before func(i int) int
 	Item   func(i int) []byte
+	// EndOf returns the end of the state of an item, where states differ in it; nil where End is that of all.
+	EndOf func(i int) string
 }
 
 // Weave hands the states of snapshots to a loom.
@@ -113,6 +115,9 @@ func (l *Lists) Weave(ids []string, to store.Loom) {
 			continue
 		}
 		runs := append([]store.Run{begin}, l.listRuns(i, known, to)...)
+		if l.EndOf != nil {
+			end = to.Put(store.Text{Raw: []byte(l.EndOf(i))})
+		}
 		to.Take(number, store.Rope{Runs: append(runs, end), Gaps: l.Gaps})
 	}
 }

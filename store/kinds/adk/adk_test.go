@@ -479,7 +479,7 @@ func TestAsks(t *testing.T) {
 // A torn page costs the events on it.
 func TestDamage_pages(t *testing.T) {
 	for _, name := range []string{"sqlite_service.db", "v0_pickle.db"} {
-		rowstest.Torn(t, Kind(nil, "").Kind, recorded(name))
+		rowstest.Torn(t, Kind(nil, "").Kind, recorded(name), 1)
 	}
 }
 

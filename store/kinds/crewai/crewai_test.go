@@ -380,7 +380,7 @@ func FuzzDecode(f *testing.F) {
 
 // A torn page costs the checkpoints on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, crewai.Kind(nil).Kind, recorded("checkpoints.db"))
+	rowstest.Torn(t, crewai.Kind(nil).Kind, recorded("checkpoints.db"), 1)
 }
 
 // A run is named after what it is of, wherever that stands among what crewAI lists.

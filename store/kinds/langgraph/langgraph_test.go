@@ -547,7 +547,7 @@ func TestNext(t *testing.T) {
 
 // A torn page costs the checkpoints on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind(nil, "").Kind, recorded("agent.db"))
+	rowstest.Torn(t, Kind(nil, "").Kind, recorded("agent.db"), 1)
 }
 
 // What all states take follows what is new in them, and the newest alone is read with what was written on it.

@@ -132,7 +132,7 @@ func FuzzTick(f *testing.F) {
 
 // A torn page costs the ticks on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind(nil).Kind, recorded)
+	rowstest.Torn(t, Kind(nil).Kind, recorded, 1)
 }
 
 // What all states take follows their ticks.

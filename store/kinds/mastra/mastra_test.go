@@ -151,7 +151,7 @@ func FuzzRun(f *testing.F) {
 
 // A torn page costs the messages on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind(nil).Kind, recorded)
+	rowstest.Torn(t, Kind(nil).Kind, recorded, 1)
 }
 
 // What all states take follows their messages.

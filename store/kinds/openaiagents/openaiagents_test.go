@@ -313,7 +313,7 @@ func FuzzItem(f *testing.F) {
 
 // A torn page costs the items on it.
 func TestDamage_pages(t *testing.T) {
-	rowstest.Torn(t, Kind(nil, "").Kind, recorded("advanced.db"))
+	rowstest.Torn(t, Kind(nil, "").Kind, recorded("advanced.db"), 1)
 }
 
 // What all states take follows their items.

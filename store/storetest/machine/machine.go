@@ -40,6 +40,7 @@ var stores = []struct{ Kind, from, to string }{
 	{"agent-framework", "agent-framework/checkpoints", "workflows"},
 	{"mastra", "mastra/store.db", "mastra.db"},
 	{"llamaindex", "llamaindex/server.db", "server.db"},
+	{"agno", "agno/sessions.db", "agno.db"},
 	{"jsonl", "inputs/redact-tool-schema.jsonl", "exported.jsonl"},
 }
 

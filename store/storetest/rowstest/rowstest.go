@@ -234,8 +234,9 @@ func WentOn(t *testing.T, kind store.Kind, path string, change model.Change, sta
 }
 
 // Torn tears one page after another of a recorded database, and reads what is left: the snapshots whose
-// rows are on other pages are there, with the states of the newest, and the doctor names what is not.
-func Torn(t *testing.T, kind store.Kind, recorded string) {
+// rows are on other pages are there, with the states of the newest, and the doctor names what is not. A row has so
+// many snapshots at most.
+func Torn(t *testing.T, kind store.Kind, recorded string, each int) {
 	t.Helper()
 	whole, err := os.ReadFile(recorded)
 	if err != nil {
@@ -267,8 +268,8 @@ func Torn(t *testing.T, kind store.Kind, recorded string) {
 		if left == 0 && !errors.Is(unread, sqlitefile.ErrDamaged) {
 			t.Errorf("page %d, %s: with %d snapshots left the list says: %v", page, holds.what, left, unread)
 		}
-		if lost := all - left; lost > holds.rows {
-			t.Errorf("page %d, %s: %d of %d snapshots are lost, at most %d should be", page, holds.what, lost, all, holds.rows)
+		if lost := all - left; lost > each*holds.rows {
+			t.Errorf("page %d, %s: %d of %d snapshots are lost, at most %d should be", page, holds.what, lost, all, each*holds.rows)
 		}
 		if complaints := storetest.Faults(t, s, ""); len(complaints) == 0 {
 			t.Errorf("page %d, %s: the doctor says nothing", page, holds.what)
@@ -307,14 +308,14 @@ func snapshots(t *testing.T, s store.Store) (n int) {
 	return n
 }
 
-// damaged is the code of the fault of a database.
-const damaged = "damaged-database"
+// damaged is the code of the fault of a database, and damagedRow that of a row.
+const damaged, damagedRow = "damaged-database", "damaged-row"
 
 // names reports whether the doctor of a session says that pages are damaged.
 func names(t *testing.T, s store.Store, sessions []model.SessionInfo) bool {
 	return slices.ContainsFunc(sessions, func(info model.SessionInfo) bool {
 		return slices.ContainsFunc(storetest.Faults(t, s, info.ID), func(f model.Fault) bool {
-			return f.Code == damaged
+			return f.Code == damaged || f.Code == damagedRow
 		})
 	})
 }
