@@ -12,6 +12,7 @@ var changes = map[string]string{
 	"crewai":            "what hooks changed",
 	"genkit":            "what middleware changed",
 	"mastra":            "what memory and processors changed",
+	"agno":              "which other runs of the session were sent",
 }
 
 // NameChanges adds to Unknown what a program of a kind of store may have changed of the messages.
