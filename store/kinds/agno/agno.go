@@ -287,7 +287,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if one.data != nil {
 			said.Add(&h, one.data)
 		} else {
-			h.Title = of.outcome()
+			h.Title = of.tellOutcome()
 		}
 		begins, turn := i == 0 || s.items[i-1].run != one.run, h.TurnIndex
 		if h.TurnIndex = 0; begins && (turn > 0 || one.parent < 0) {
@@ -326,8 +326,8 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 // marks has the marks for how a run ended.
 var marks = map[string]model.Marks{"PAUSED": model.MarkInterrupted, "ERROR": model.MarkError, "CANCELLED": model.MarkError}
 
-// outcome says what a run without messages was given, and what came of it.
-func (of *run) outcome() string {
+// tellOutcome says what a run without messages was given, and what came of it.
+func (of *run) tellOutcome() string {
 	var said []string
 	for _, value := range []any{of.Input.Content, of.Content} {
 		text, is := value.(string)
@@ -427,7 +427,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 		about.Resume = append(about.Resume, model.Resume{Call: fmt.Sprintf("%s.continue_run(run_id=%s, session_id=%s, requirements=[…])", name, run, session), Then: "answers " + waits + ", and the run goes on"})
 	}
 	if i == s.head {
-		about.Facts.Count(s.counts())
+		about.Facts.Count(s.addCounts())
 	}
 	if at.Key[1] != "" || of.Workflow != "" || one.data == nil {
 		return about, nil
@@ -439,8 +439,8 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	return about, nil
 }
 
-// counts adds up what the runs counted.
-func (s *session) counts() (all model.Counted) {
+// addCounts adds up what the runs counted.
+func (s *session) addCounts() (all model.Counted) {
 	for _, of := range s.runs {
 		all.Read += of.Metrics.Input
 		all.Written += of.Metrics.Output
