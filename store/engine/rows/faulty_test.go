@@ -383,7 +383,7 @@ func TestDamage(t *testing.T) {
 	for i := range 120 {
 		many = append(many, entryRow("long", "", fmt.Sprintf("x%03d", i), map[bool]string{true: fmt.Sprintf("x%03d", i-1)}[i > 0], 100+i, "user", fmt.Sprintf("%0200d", i)))
 	}
-	rowstest.Torn(t, demoKind.Kind(nil, "").Kind, demoFile(t, many...))
+	rowstest.Torn(t, demoKind.Kind(nil, "").Kind, demoFile(t, many...), 1)
 }
 
 // TestLarge: a value that is larger than the framework writes is passed over with its row, and told; one

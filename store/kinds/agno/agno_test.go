@@ -20,7 +20,7 @@ import (
 var recorded = filepath.Join("..", "..", "..", "testdata", "agno", "sessions.db")
 
 // A regenerated run and a fork stand beside the run that they go on from, and repeat none of its messages.
-func TestTree(t *testing.T) {
+func TestLog_drawsForks(t *testing.T) {
 	s := storetest.OpenStore(t, Kind(nil).Kind, recorded)
 	headers := storetest.Headers(t, s, "tree")
 	at := map[string]int{}
@@ -47,7 +47,7 @@ func TestTree(t *testing.T) {
 }
 
 // A state has the messages up to it, what the run says that ends there, and the session's state as the last run left it.
-func TestState(t *testing.T) {
+func TestState_atTheEndOfARun(t *testing.T) {
 	s := storetest.OpenStore(t, Kind(nil).Kind, recorded)
 	var was string
 	for i := range storetest.Headers(t, s, "tree") {
@@ -78,7 +78,7 @@ func TestState(t *testing.T) {
 }
 
 // A paused run waits for what it names, and the runs of members are sessions of their own.
-func TestAbout(t *testing.T) {
+func TestAbout_saysWhatWaits(t *testing.T) {
 	s := storetest.OpenStore(t, Kind(nil).Kind, recorded)
 	if h := rowstest.At(t, s, "waits", 1); !h.Marks.Has(model.MarkInterrupted) || !h.Head {
 		t.Errorf("%+v", h)
@@ -122,7 +122,7 @@ func TestRun_withoutMessages(t *testing.T) {
 }
 
 // Damage is drawn and named, and the rest is read.
-func TestDamage(t *testing.T) {
+func TestDamage_isNamed(t *testing.T) {
 	const last = " WHERE session_id = 'tree' AND run_index = 5"
 	for name, c := range map[string]struct{ statement, fault string }{
 		"no JSON":          {"UPDATE agno_runs SET run_data = '{'" + last, rows.FaultRow},
@@ -154,7 +154,7 @@ func TestDamage(t *testing.T) {
 }
 
 // A session grows by runs, and Agno writes a run over that goes on.
-func TestGrowth(t *testing.T) {
+func TestGrowth_byRuns(t *testing.T) {
 	insert := func(id string, index int) string {
 		return fmt.Sprintf(`INSERT INTO agno_runs (run_id, session_id, run_type, status, run_index, run_data, created_at)
 			VALUES ('%s', 'waits', 'agent', 'COMPLETED', %d, '{"status":"COMPLETED","messages":[{"role":"user","content":"%[1]s"},{"role":"assistant","content":"yes"}]}', 1795996140)`, id, index)
@@ -167,7 +167,7 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
-func TestTorn(t *testing.T) { rowstest.Torn(t, Kind(nil).Kind, recorded, 6) }
+func TestDamage_pages(t *testing.T) { rowstest.Torn(t, Kind(nil).Kind, recorded, 6) }
 
 // FuzzRun reads what the row of a run may hold.
 func FuzzRun(f *testing.F) {
@@ -189,7 +189,7 @@ func FuzzRun(f *testing.F) {
 }
 
 // What a state adds is its messages, and what its run says.
-func TestWeave(t *testing.T) {
+func TestWeave_longSession(t *testing.T) {
 	k := kind
 	k.Format = format{}
 	weavetest.Weaves(t, k, "long", 0, weavetest.Grown(recorded, `INSERT INTO agno_runs (run_id, session_id, run_type, status, run_index, created_at, run_data) SELECT 'r' || i, 'long', 'agent', 'COMPLETED', i, i,
