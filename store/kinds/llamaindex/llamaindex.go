@@ -119,8 +119,8 @@ func (e event) name() string {
 	return conversation.OneLine(e.Class[strings.LastIndexByte(e.Class, '.')+1:])
 }
 
-// load returns ticks of a run from one on, the one before it among them.
-func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []tick, span rows.Span, err error) {
+// loadTicks returns ticks of a run from one on, the one before it among them.
+func loadTicks(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []tick, span rows.Span, err error) {
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
@@ -178,7 +178,7 @@ func handlerOf(ctx context.Context, t rows.Tx, at rows.Place) (h handler, err er
 func (h handler) isWaiting() bool { return h.status == "running" && h.idle != "" }
 
 func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	list, span, err := load(ctx, t, at, from)
+	list, span, err := loadTicks(ctx, t, at, from)
 	if err != nil {
 		return log, err
 	}
@@ -267,7 +267,7 @@ func (one *tick) title() string {
 }
 
 func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	list, err := find(ctx, t, at, id)
+	list, err := findTicks(ctx, t, at, id)
 	if err != nil {
 		return nil, err
 	}
@@ -321,14 +321,14 @@ func (l tickList) Find(id string) int {
 	return slices.IndexFunc(l, func(one tick) bool { return one.id == id })
 }
 
-// find returns the ticks of a run up to one.
-func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]tick, error) {
+// findTicks returns the ticks of a run up to one.
+func findTicks(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]tick, error) {
 	list, i, err := rows.Find(t, at, id, func() (tickList, error) { return readAll(ctx, t, at) })
 	return list[:i+1], err
 }
 
 func readAll(ctx context.Context, t rows.Tx, at rows.Place) (tickList, error) {
-	list, _, err := load(ctx, t, at, "")
+	list, _, err := loadTicks(ctx, t, at, "")
 	return list, err
 }
 
@@ -381,7 +381,7 @@ func values(stored []byte) []byte {
 }
 
 func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	list, err := find(ctx, t, at, id)
+	list, err := findTicks(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
