@@ -169,6 +169,7 @@ var frameworkNouns = map[string]Nouns{
 	"agno":            {Turn: "run"},
 	"crewai":          {Turn: "run", Snapshot: "checkpoint"},
 	"langgraph":       {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
+	"dbos":            {Session: "workflow", Turn: "run", Snapshot: "step"},
 	"llamaindex":      {Turn: "run"},
 	"openai-agents":   {Snapshot: "item"},
 }

@@ -75,8 +75,9 @@ type Features struct {
 	//	mastra             threads          thread
 	//	llamaindex         all              state, events
 	//	agno               all              session
+	//	dbos               all              workflow
 	//
-	// In langgraph no state has the keys; the last four have them as of now. In the first three the newest
+	// In langgraph no state has the keys; the last five have them as of now. In the first three the newest
 	// snapshot has them as of now. A branch that a restore left has them as of then at its tip, if the record
 	// of then was kept. The other kinds record whole states.
 	DerivedIDs func() string

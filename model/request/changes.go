@@ -13,6 +13,7 @@ var changes = map[string]string{
 	"genkit":            "what middleware changed",
 	"mastra":            "what memory and processors changed",
 	"agno":              "which other runs of the session were sent",
+	"dbos":              "what the steps asked the model",
 }
 
 // NameChanges adds to Unknown what a program of a kind of store may have changed of the messages.

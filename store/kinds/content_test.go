@@ -203,6 +203,7 @@ var fileDatabases = []struct{ kind, file string }{
 	{"mastra", "mastra/store.db"},
 	{"llamaindex", "llamaindex/server.db"},
 	{"agno", "agno/sessions.db"},
+	{"dbos", "dbos/dbos.sqlite"},
 	{"opencode", "coding/opencode/opencode.db"},
 	{"crush", "coding/crush/crush.db"},
 	{"sqlite", ""},

@@ -17,6 +17,7 @@ import (
 	"hindcast/store/kinds/copilot"
 	"hindcast/store/kinds/crewai"
 	"hindcast/store/kinds/crush"
+	"hindcast/store/kinds/dbos"
 	"hindcast/store/kinds/gemini"
 	"hindcast/store/kinds/genkit"
 	"hindcast/store/kinds/jsonl"
@@ -55,6 +56,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		mastra.Kind(cache),
 		llamaindex.Kind(cache),
 		agno.Kind(cache),
+		dbos.Kind(cache),
 		pi.Kind(cache),
 		claudecode.Kind(cache),
 		codex.Kind(cache),
