@@ -11,10 +11,12 @@ const reveal = element => {
 const order = new Map(sections.map((section, at) => [section, at]));
 const row = new Map(rows.map(a => [a.hash.slice(1), a]));
 let here = null;
+// rowOf is the row of a section: that of a call may be the row of its result, which is the next one.
+const rowOf = section => section && (row.get(section.id) ?? row.get(sections[order.get(section) + 1]?.id));
 const mark = section => {
-  if (here) row.get(here.id)?.removeAttribute('aria-current');
+  rowOf(here)?.removeAttribute('aria-current');
   here = section;
-  const a = section && row.get(section.id);
+  const a = rowOf(section);
   a?.setAttribute('aria-current', 'true');
   if (a && getComputedStyle(a.closest('nav')).overflowY === 'auto') {
     const nav = a.closest('nav');

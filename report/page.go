@@ -105,7 +105,9 @@ func (p *page) writeTree() {
 			p.writeElement("i", "", t.Reason(n).Text(formatMinute))
 			p.putHTML("</li>")
 		}
-		p.writeRow(n, string(gutter), width)
+		if !p.isInResult(n) {
+			p.writeRow(n, string(gutter), width)
+		}
 	}
 	p.putHTML("</ol>")
 	p.writeLegend()
@@ -143,6 +145,12 @@ func (p *page) writeRow(n model.Node, gutter string, width int) {
 	p.putHTML(" ")
 	p.writeText(conversation.Cut(p.titles[n], mostTitle))
 	p.putHTML("</a></li>")
+}
+
+// isInResult reports whether the row of a call is that of its result, as in the timeline of the screen.
+func (p *page) isInResult(n model.Node) bool {
+	t := p.Timeline
+	return n != model.NoNode && !t.IsStep(n) && len(t.Labels(n)) == 0 && p.folds.RowOwner(n) != n
 }
 
 // beginsBranch reports whether an abandoned branch begins at a visit, or a part of one with another reason.
@@ -341,7 +349,7 @@ func (p *page) writeSnapshot(ctx context.Context, n model.Node, said talk) {
 	if n == t.Head() {
 		p.putHTML(" <em class=\"is\">head</em>")
 	}
-	if class == "s bare" {
+	if class == "s bare" && !p.isInResult(t.Parent(n)) { // else its call says so right above
 		p.putHTML(" ")
 		p.writeText(conversation.Cut(p.titles[n], mostTitle))
 	}

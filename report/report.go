@@ -143,6 +143,8 @@ type page struct {
 	// titles are the titles of the visits, without secrets, and opens has the visits that open a turn.
 	titles []string
 	opens  map[model.Node]bool
+	// folds tell which calls stand in the rows of their results.
+	folds *model.Folds
 	// told are the messages of states without a list that were shown, by their hashes.
 	told map[[sha256.Size]byte]bool
 	// parsed counts the bytes of states that were parsed beside messages.
@@ -156,7 +158,9 @@ func (p *page) readSession(ctx context.Context) error {
 	p.additions = make([]query.Addition, p.Timeline.Len())
 	p.titles = make([]string, p.Timeline.Len())
 	p.told, p.opens = map[[sha256.Size]byte]bool{}, map[model.Node]bool{}
-	for turns, i := model.FindTurns(p.Timeline), 0; turns.HasPrompts() && i < turns.Len(); i++ {
+	turns := model.FindTurns(p.Timeline)
+	p.folds = model.NewFolds(p.Timeline, turns)
+	for i := 0; turns.HasPrompts() && i < turns.Len(); i++ {
 		p.opens[turns.Turn(i).First] = true
 	}
 	visits := 0

@@ -113,6 +113,8 @@ func TestAct_Outcome(t *testing.T) {
 		{"a picture", read, `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]`, false, "image/png, 3 B"},
 		{"an edit", edit, text("The file has been updated"), false, "+1 −1"},
 		{"a search", search, text("a:1\nb:2\nc:3"), false, "3 lines"},
+		{"a search that counts", search, text("Found 3 files:\na\nb\nc"), false, "3 files"},
+		{"a search that counts one", search, text("Found 1 file\na"), false, "1 file"},
 		{"no match", search, text("No matches found"), false, "No matches found"},
 		{"a list", other, `[{"at":"9:00"},{"at":"10:00"},{"at":"11:00"}]`, false, "3 results"},
 		{"a list in a string", other, text(`["a"]`), false, "1 result"},

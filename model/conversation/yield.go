@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -279,6 +280,8 @@ func (is *Act) Outcome(y Yield) string {
 		switch {
 		case y.Items >= 0:
 			return model.Count(y.Items, "result")
+		case y.Lines > 1 && is.Verb == verbSearch && foundWords(first) != "":
+			return foundWords(first)
 		case y.Lines > 1:
 			return model.Count(y.Lines, "line")
 		}
@@ -288,4 +291,16 @@ func (is *Act) Outcome(y Yield) string {
 		return model.Count(y.Items, "result")
 	}
 	return cmp.Or(first, "ok")
+}
+
+// foundWords returns what a line says that was found: "3 files" of "Found 3 files:"; "" of another line.
+func foundWords(line string) string {
+	words := strings.Fields(line)
+	if len(words) < 3 || words[0] != "Found" {
+		return ""
+	}
+	if _, err := strconv.Atoi(words[1]); err != nil {
+		return ""
+	}
+	return words[1] + " " + strings.TrimRight(words[2], ".,:;")
 }
