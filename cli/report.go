@@ -313,12 +313,6 @@ func cardFacts(info *model.SessionInfo, t *model.Timeline, stats []query.Stat, l
 			last = at
 		}
 	}
-	turns := 0
-	for i := range totals.Turns {
-		if t.OnPath(totals.Turns[i].First) {
-			turns++
-		}
-	}
 	if !first.IsZero() {
 		when := first.UTC().Format("2006-01-02 15:04")
 		if took := last.Sub(first).Round(time.Second); took > 0 {
@@ -326,7 +320,7 @@ func cardFacts(info *model.SessionInfo, t *model.Timeline, stats []query.Stat, l
 		}
 		facts.Add("when", when)
 	}
-	if turns > 0 {
+	if turns := len(totals.Turns); turns > 0 {
 		facts.Add("turns", strconv.Itoa(turns))
 	}
 	facts.Add("steps", strconv.Itoa(t.Snapshots()))
@@ -389,15 +383,11 @@ func shareNotes(how *sharing, done *tally) (notes []string) {
 		notes = append(notes, fmt.Sprintf("the vendor's prompt text is left out: %s; hindcast report --with-prompts keeps it", prompts.DescribeLeft(done.Prompts)))
 	}
 	if done.Hidden != nil {
-		secrets := 0
-		for _, f := range done.Hidden {
-			secrets += f.Secrets
-		}
-		if secrets == 0 {
+		if done.secrets == 0 {
 			return append(notes, "no secret was found, and none is hidden")
 		}
 		return append(notes, fmt.Sprintf("%s hidden at %s: [redacted KIND N] stands for each; hindcast report --unredacted writes the page with them",
-			model.Count(secrets, "secret"), model.Count(len(done.Hidden), "place")))
+			model.Count(done.secrets, "secret"), model.Count(len(done.Hidden), "place")))
 	}
 	return notes
 }

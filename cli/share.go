@@ -184,7 +184,7 @@ func (t *tally) takeHidden(r *redact.Redactor) {
 	}
 	t.Prompts = r.LeftOut()
 	if r.HidesSecrets() {
-		t.Hidden = notNil(r.Findings())
+		t.Hidden, t.secrets = notNil(r.Findings()), r.CountSecrets()
 	}
 }
 

@@ -405,6 +405,8 @@ type tally struct {
 	Labels int `json:"labels,omitempty"`
 	// Hidden lists the findings of a redaction, nil if there was no redaction.
 	Hidden []redact.Finding `json:"hidden,omitzero"`
+	// secrets is how many different secrets these are.
+	secrets int
 	// Prompts are the texts of a vendor that were left out.
 	Prompts []prompts.Left `json:"prompts,omitempty"`
 	// labelled are the rows that have labels, without their states.

@@ -288,6 +288,15 @@ func (r *Redactor) Findings() []Finding {
 	return list
 }
 
+// CountSecrets returns how many different secrets were hidden, wherever they stood.
+func (r *Redactor) CountSecrets() int {
+	all := map[int]bool{}
+	for _, numbers := range r.places {
+		maps.Copy(all, numbers)
+	}
+	return len(all)
+}
+
 // HidesSecrets reports whether secrets are hidden, and not only prompts left out.
 func (r *Redactor) HidesSecrets() bool { return !r.options.Unredacted }
 

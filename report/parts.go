@@ -191,7 +191,11 @@ func (p *page) writeInput(input json.RawMessage) {
 		}
 		p.writeElement("dt", "", key)
 		p.putHTML("<dd>")
-		p.writeArgument(key, tape, n)
+		if several := editsOf(key, tape); several != "" {
+			p.writePre("diff", several)
+		} else {
+			p.writeArgument(key, tape, n)
+		}
 		p.putHTML("</dd>")
 	}
 	p.putHTML("</dl>")
@@ -254,4 +258,12 @@ func (p *page) writePictures(part *transcript.Part) {
 		_ = text.Close()
 		p.putHTML(`">`)
 	}
+}
+
+// editsOf returns the edits of one file that an argument lists, in the lines of a unified diff; "" for another argument.
+func editsOf(key string, tape *jsontape.Tape) string {
+	if key != "edits" {
+		return ""
+	}
+	return diff.Edits(tape, 0)
 }

@@ -18,6 +18,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -143,8 +144,8 @@ type record struct {
 	text string
 	said chat.Said
 	meta chat.Meta
-	// stop is why an answer ended, and why says more of it.
-	stop, why string
+	// stop is why an answer ended, and why says more of it. ran is the command that the person ran with !.
+	stop, why, ran string
 	// first is the first entry that a compaction keeps, in version 1 by its number index, and
 	// target what a label is on.
 	first, target string
@@ -160,6 +161,8 @@ const (
 	typeLabel, typeName            = "label", "session_info"
 	typeCustom                     = "custom"
 )
+
+const roleBash = "bashExecution"
 
 // Why an answer is not whole.
 const stopError, stopAborted = "error", "aborted"
@@ -185,8 +188,14 @@ func decodeLine(l *chat.Line, r *record) error {
 	case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
 		m := messageOf(v)
 		r.said, r.meta.Model, r.first = m.Summarise(), m.Model, text("firstKeptEntryId")
-		if body := bodyOf(v); m.Role == chat.Assistant {
+		switch body := bodyOf(v); {
+		case m.Role == chat.Assistant:
 			r.stop, r.why = body.Get("stopReason").Text(), body.Get("errorMessage").Words()
+		case body.Get("role").Text() == roleBash:
+			r.ran = "! " + body.Get("command").Words()
+			if code := body.Get("exitCode").Number(); code != 0 {
+				r.ran += model.BeforeOutcome + "exit " + strconv.FormatFloat(code, 'f', -1, 64)
+			}
 		}
 		r.index = int(min(max(v.Get("firstKeptEntryIndex").Number(), 0), 1<<30))
 	case typeLabel:
@@ -201,6 +210,7 @@ func decodeLine(l *chat.Line, r *record) error {
 
 // roles maps the roles of pi's messages. Other messages go to the model as the user's words: commands that the
 // user ran, and the texts of extensions and summaries.
+// The role roleBash is that of a command that the person ran with !, and of what it wrote.
 var roles = map[string]chat.Role{"assistant": chat.Assistant, "toolResult": chat.Tool, "system": chat.System}
 
 // messageOf returns the message of a line.
@@ -568,10 +578,12 @@ func (b *build) entryOf(i int) chat.Entry {
 			e.Marks |= model.MarkError
 		}
 	}
-	switch r.Is.kind {
-	case typeCompaction:
+	switch {
+	case r.Is.ran != "":
+		e.Event, e.Title = chat.EventCommand, r.Is.ran
+	case r.Is.kind == typeCompaction:
 		e.Event = "compaction"
-	case typeBranch:
+	case r.Is.kind == typeBranch:
 		e.Event = "branch summary"
 	}
 	return e

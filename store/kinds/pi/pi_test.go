@@ -650,3 +650,38 @@ func TestFailedAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A command that the person ran is no prompt, and its row says how it ended; an answer of an error has its mark.
+func TestCommandsAndErrors(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "--w--")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lines := `{"type":"session","version":3,"id":"0191d2a0-0000-7000-8000-000000000000","timestamp":"2026-11-22T11:00:00.000Z","cwd":"/w"}
+{"type":"message","id":"a","parentId":null,"timestamp":"2026-11-22T11:00:01.000Z","message":{"role":"user","content":"go","timestamp":1}}
+{"type":"message","id":"b","parentId":"a","timestamp":"2026-11-22T11:00:02.000Z","message":{"role":"assistant","content":[],"stopReason":"error","errorMessage":"429 slow down","timestamp":2}}
+{"type":"message","id":"c","parentId":"b","timestamp":"2026-11-22T11:00:03.000Z","message":{"role":"bashExecution","command":"git status","output":"no","exitCode":1,"timestamp":3}}
+{"type":"message","id":"d","parentId":"c","timestamp":"2026-11-22T11:00:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"half"}],"stopReason":"aborted","errorMessage":"Request was aborted.","timestamp":4}}
+{"type":"message","id":"e","parentId":"d","timestamp":"2026-11-22T11:00:05.000Z","message":{"role":"user","content":"again","timestamp":5}}
+`
+	if err := os.WriteFile(filepath.Join(dir, "2026-11-22T11-00-00-000Z_0191d2a0-0000-7000-8000-000000000000.jsonl"), []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.OpenStore(t, Kind(nil).Kind, dir)
+	var told []string
+	headers := storetest.Headers(t, s, "0191d2a0-0000-7000-8000-000000000000")
+	for _, h := range headers {
+		told = append(told, fmt.Sprintf("%s %s%s", h.EventWord(), h.Title, map[bool]string{true: " ✗"}[h.Marks.Has(model.MarkError)]))
+	}
+	want := []string{"user go", "end 429 slow down ✗", "cmd ! git status  exit 1", "end half: Request was aborted.", "user again"}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+	state, err := s.State(t.Context(), headers[4].Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(state); strings.Contains(text, "slow down") || strings.Contains(text, "aborted") || !strings.Contains(text, "git status") {
+		t.Errorf("pi sends %s", text)
+	}
+}
