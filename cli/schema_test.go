@@ -160,12 +160,8 @@ func members(s *jsonschema.Schema, below string, member func(string)) {
 // unmet are members that no store of these tests has. TestStats_goesOnBehindWhatCannotBeRead holds the unread ones of bill,
 // TestSum_CostText an agent's own dollars, and TestStore_expires when a session is deleted.
 var unmet = []string{
-	"bill rows[].dropped.ownCost",
-	"bill rows[].dropped.ownPriced",
 	"bill rows[].left.ownCost",
 	"bill rows[].left.ownPriced",
-	"bill total.dropped.ownCost",
-	"bill total.dropped.ownPriced",
 	"bill total.left.ownCost",
 	"bill total.left.ownPriced",
 	"bill unread",

@@ -1,6 +1,8 @@
 package redact_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"hindcast/redact"
@@ -33,6 +35,31 @@ func TestText_exactly(t *testing.T) {
 	} {
 		if out, _ := hidden(t, redact.Options{}, quoted(c.text)); out[0] != quoted(c.want) {
 			t.Errorf("%s\n became %s\n want   %s", c.text, out[0], quoted(c.want))
+		}
+	}
+}
+
+// A secret that a key tells is hidden where JSON in a text spells it otherwise, however deep.
+func TestState_deeplySpelled(t *testing.T) {
+	quote := func(text string, times int) string {
+		for range times {
+			data, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(data)
+		}
+		return text
+	}
+	for _, c := range []struct{ secret, inside string }{
+		{`quo"te\d-9`, quote(`quo"te\d-9`, 4)},
+		{"κλειδί-9-x", `{"x":"\u03ba\u03bb\u03b5\u03b9\u03b4\u03af-9-x"}`},
+		{"aB3/dE5/fG7hI9", `["aB3\/dE5\/fG7hI9"]`},
+	} {
+		state := `{"api_key":` + quote(c.secret, 1) + `,"v":` + quote(c.inside, 1) + `}`
+		out, _ := hidden(t, redact.Options{}, `{"v":""}`, state)
+		if all := flat(out[1]); strings.Contains(all, c.secret) {
+			t.Errorf("%s stands in %s", c.secret, out[1])
 		}
 	}
 }

@@ -781,7 +781,7 @@ func (r *Redactor) text(text string, nested int, calm bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r.learning && out == text && len(r.quiet) < mostClean {
+	if r.learning && out == text && len(r.quiet) < mostClean && !isSpelledDeeply(text) {
 		r.quiet[sum] = true
 	}
 	cost := len(text) + len(out) + memoCost
@@ -790,6 +790,12 @@ func (r *Redactor) text(text string, nested int, calm bool) (string, error) {
 	}
 	r.memo[at] = out
 	return out, nil
+}
+
+// isSpelledDeeply reports whether a text may spell a secret in a way that the replacer does not know: with escapes that
+// JSON leaves to its writer, or in JSON in JSON in JSON.
+func isSpelledDeeply(text string) bool {
+	return strings.Contains(text, `\u`) || strings.Contains(text, `\/`) || strings.Contains(text, `\\\\`)
 }
 
 // mostID bounds the length of an id that is known again in texts.

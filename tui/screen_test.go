@@ -98,7 +98,7 @@ func TestScreen_helpIsSearched(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 40)
 	p.Press(keymap.Timeline, keymap.Help)
-	shows(t, p, "Signs", "off the path", "! ✗", "damaged, error", "6  ", "nothing was asked")
+	shows(t, p, "Signs", "off the path", "! ✗", "damaged, error", "1-7 ", "nothing was asked")
 	p.Press(keymap.Manual, keymap.Search)
 	p.Type("Fork") // letters are text here, whatever they mean elsewhere
 	p.Golden()

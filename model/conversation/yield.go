@@ -293,7 +293,7 @@ func (is *Act) Outcome(y Yield) string {
 	return cmp.Or(first, "ok")
 }
 
-// foundWords returns what a line says that was found: "3 files" of "Found 3 files:"; "" of another line.
+// foundWords returns the number and the word behind it of a line that a search begins with: "3 files" of "Found 3 files:".
 func foundWords(line string) string {
 	words := strings.Fields(line)
 	if len(words) < 3 || words[0] != "Found" {

@@ -22,6 +22,8 @@ var besides = map[string]bool{"claude-code": true, "opencode": true}
 var unlike = map[string][4]float64{
 	// Its sub-agent, and the request of a compaction: see TestAccount_ofClaudeCode.
 	withCompaction: {4962 + 10931, 87 - 46, 80, 0},
+	// Its sub-agent.
+	"51111111-2222-4333-8444-555555555555": {14462 - 9430, 157 - 113, 100 - 60, 0.0459585 - 0.0301155},
 	// The scripted model gave answers of two processes one id, and the compaction was a request.
 	"11111111-2222-4333-8444-555555555555": {14037, 54, 60, 0.05739},
 	// A fork goes on from the count of its origin, which has a branch that the fork lacks.

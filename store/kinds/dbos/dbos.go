@@ -226,7 +226,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	log.Facts.Newest = true
 	for i := range w.steps {
 		one := &w.steps[i]
-		h := model.Header{ID: one.id, CreatedAt: one.at, Index: w.first + i, Event: model.SnapshotEventNamed, EventName: "step", Title: one.describe()}
+		h := model.Header{ID: one.id, CreatedAt: one.at, Index: w.first + i, Event: model.SnapshotEventNamed, EventName: "step", Title: one.tellOutcome()}
 		switch {
 		case one.damaged:
 			h.Marks |= model.MarkDamaged
@@ -247,13 +247,13 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		}
 	}
 	if len(w.steps) > 0 && w.first == 0 {
-		log.Title = w.steps[0].describe()
+		log.Title = w.steps[0].tellOutcome()
 	}
 	return log, nil
 }
 
-// describe says which function ran, and what came of it.
-func (one *step) describe() string {
+// tellOutcome says which function ran, and what came of it.
+func (one *step) tellOutcome() string {
 	value := one.value
 	if one.failed {
 		if args := jsontape.FindMember(one.failure, `"value"`); args != nil {
@@ -282,18 +282,18 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	if err != nil {
 		return nil, err
 	}
-	state := []byte(w.begin())
+	state := []byte(w.beginState())
 	for k := 1; k <= i; k++ {
 		if k > 1 {
 			state = append(state, ',')
 		}
-		state = append(state, w.item(k)...)
+		state = append(state, w.stepJSON(k)...)
 	}
 	return append(state, w.endOf(i)...), nil
 }
 
-// begin returns the part of a state before the steps.
-func (w *workflow) begin() string {
+// beginState returns the part of a state before the steps.
+func (w *workflow) beginState() string {
 	input := "null"
 	if len(w.steps) > 0 && w.steps[0].value != nil {
 		input = string(w.steps[0].value)
@@ -301,8 +301,8 @@ func (w *workflow) begin() string {
 	return `{"input":` + input + `,"steps":[`
 }
 
-// item returns a step as it stands in a state; nil for the input.
-func (w *workflow) item(i int) []byte {
+// stepJSON returns a step as it stands in a state; nil for the input.
+func (w *workflow) stepJSON(i int) []byte {
 	one := &w.steps[i]
 	if i == 0 {
 		return nil
@@ -351,7 +351,7 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	if err != nil {
 		return err
 	}
-	list := rows.Lists{Begin: w.begin(), EndOf: w.endOf, Gaps: gaps, Before: func(i int) int { return i - 1 }, Item: w.item}
+	list := rows.Lists{Begin: w.beginState(), EndOf: w.endOf, Gaps: gaps, Before: func(i int) int { return i - 1 }, Item: w.stepJSON}
 	for i := range w.steps {
 		list.IDs = append(list.IDs, w.steps[i].id)
 	}

@@ -146,7 +146,7 @@ func FuzzValue(f *testing.F) {
 			t.Fatalf("%q is %q", stored, value)
 		}
 		for _, one := range []step{{name: "f", value: value}, {name: "f", number: 1, failure: value, failed: value != nil}} {
-			one.describe()
+			one.tellOutcome()
 		}
 	})
 }

@@ -81,7 +81,7 @@ func events(ctx context.Context, t rows.Tx, at rows.Place) (member []byte, err e
 		if err := scan(&event); err != nil || isInternal(event) {
 			return err
 		}
-		list = append(list, values(event))
+		list = append(list, decodeValues(event))
 		return nil
 	}, "SELECT event_json FROM events WHERE run_id = ? ORDER BY sequence, id", at.Key...)
 	if list == nil || err != nil {
@@ -277,14 +277,14 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 			ticks = append(ticks, one.data)
 		}
 	}
-	end, err := end(ctx, t, at)
+	end, err := stateEnd(ctx, t, at)
 	return slices.Concat([]byte(begin), bytes.Join(ticks, []byte(",")), end), err
 }
 
 const begin = `{"ticks":[`
 
-// end returns the part of a run's states behind the ticks: it is the same in each state.
-func end(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
+// stateEnd returns the part of a run's states behind the ticks: it is the same in each state.
+func stateEnd(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
 	now, err := currentState(ctx, t, at)
 	if err != nil {
 		return nil, err
@@ -299,7 +299,7 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	if err != nil {
 		return err
 	}
-	end, err := end(ctx, t, at)
+	end, err := stateEnd(ctx, t, at)
 	of := rows.Lists{Begin: begin, End: string(end), Gaps: gaps, Before: func(i int) int { return i - 1 }, Item: func(i int) []byte { return list[i].data }}
 	for i := range list {
 		of.IDs = append(of.IDs, list[i].id)
@@ -350,15 +350,15 @@ func currentState(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error)
 		if len(state) > 1 {
 			state = append(state, ',')
 		}
-		state = append(append(jsontape.AppendQuoted(state, name), ':'), values(value)...)
+		state = append(append(jsontape.AppendQuoted(state, name), ':'), decodeValues(value)...)
 		return err
 	}, "SELECT "+namespace+", state_json FROM workflow_state WHERE run_id = ? ORDER BY 1", at.Key...)
 	return append(state, '}'), err
 }
 
-// values returns a state with its values decoded: each is JSON in a string. A state that is
+// decodeValues returns a state with its values decoded: each is JSON in a string. A state that is
 // no JSON is a string.
-func values(stored []byte) []byte {
+func decodeValues(stored []byte) []byte {
 	if !rows.PythonReads(stored) {
 		return jsontape.AppendQuoted(nil, string(stored))
 	}

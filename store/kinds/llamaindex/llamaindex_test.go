@@ -124,7 +124,7 @@ func FuzzTick(f *testing.F) {
 		if one.data != nil && !rows.PythonReads(one.data) {
 			t.Fatalf("%q is not JSON", one.data)
 		}
-		if now := values(stored); !rows.PythonReads(now) {
+		if now := decodeValues(stored); !rows.PythonReads(now) {
 			t.Fatalf("%q is not JSON", now)
 		}
 	})

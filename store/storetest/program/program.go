@@ -29,9 +29,13 @@ func Main(m *testing.M) int {
 
 // Release returns the command that builds the program as it is shipped: without C, so that
 // it needs no library to start, without what only a debugger reads, and without HTTP/2, which
-// no server that it talks to needs.
+// no server that it talks to needs. What waits for a network anyway is compiled small.
 func Release() (env, command []string) {
-	return []string{"CGO_ENABLED=0"}, []string{"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w"}
+	command = []string{"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w"}
+	for _, packages := range []string{"...aws...", "...pgx...", "net/..."} {
+		command = append(command, "-gcflags="+packages+"=-l")
+	}
+	return []string{"CGO_ENABLED=0"}, command
 }
 
 // built is a program that is built once for all tests of a process.
