@@ -671,7 +671,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"adk":               filepath.Join("testdata", "adk", "sqlite_service.db"),
 		"openai-agents":     filepath.Join("testdata", "openaiagents", "sqlite_session.db"),
 		"mastra":            filepath.Join("testdata", "mastra", "store.db"),
-		"dbos":              filepath.Join("testdata", "dbos", "dbos.sqlite"),
+		"dbos":              filepath.Join("testdata", "dbos", "system.db"),
 		"agno":              filepath.Join("testdata", "agno", "sessions.db"),
 		"llamaindex":        filepath.Join("testdata", "llamaindex", "server.db"),
 		"sqlite":            filepath.Join(dir, "hindcast-demo.db"),

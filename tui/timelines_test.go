@@ -89,7 +89,7 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"langgraph-failed", "langgraph/failed.db", "crashed"},
 		{"llamaindex", "llamaindex/server.db", "VR6ijXlTHh"},
 		{"agno", "agno/sessions.db", "tree"},
-		{"dbos", "dbos/dbos.sqlite", "w2"},
+		{"dbos", "dbos/system.db", "w2"},
 		{"mastra", "mastra/store.db", "tour"},
 		{"openai-agents", "openaiagents/advanced.db", "tour"},
 		{"opencode", "coding/opencode/opencode.db", "ses_dfd04f515ffeT1YRFyfbO7rYT4"},

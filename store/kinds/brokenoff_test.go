@@ -20,7 +20,7 @@ import (
 // databases are stores of every kind that reads the SQLite of another program, below testdata.
 var databases = []string{
 	"langgraph/agent.db", "langgraph/js.db", "adk/database_service.db", "adk/sqlite_service.db", "openaiagents/sqlite_session.db",
-	"openaiagents/advanced.db", "crewai/checkpoints.db", "mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/dbos.sqlite", "coding/opencode/opencode.db", "coding/crush/crush.db",
+	"openaiagents/advanced.db", "crewai/checkpoints.db", "mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db", "coding/opencode/opencode.db", "coding/crush/crush.db",
 }
 
 // A program was killed amid a transaction, when pages of it were in the file already. Each

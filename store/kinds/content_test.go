@@ -203,7 +203,7 @@ var fileDatabases = []struct{ kind, file string }{
 	{"mastra", "mastra/store.db"},
 	{"llamaindex", "llamaindex/server.db"},
 	{"agno", "agno/sessions.db"},
-	{"dbos", "dbos/dbos.sqlite"},
+	{"dbos", "dbos/system.db"},
 	{"opencode", "coding/opencode/opencode.db"},
 	{"crush", "coding/crush/crush.db"},
 	{"sqlite", ""},

@@ -53,7 +53,6 @@ func TestGuard_frameworks(t *testing.T) {
 		{"openaiagents/sqlite_session.db", adds("INSERT INTO agent_messages (session_id, message_data) VALUES ('tour', '" + said + "')")},
 		{"llamaindex/server.db", adds("UPDATE ticks SET tick_data = '" + said + "' WHERE rowid = (SELECT max(rowid) FROM ticks)")},
 		{"agno/sessions.db", adds("UPDATE agno_runs SET run_data = '" + said + "' WHERE rowid = 1")},
-		{"dbos/dbos.sqlite", adds("UPDATE operation_outputs SET function_name = '" + said + "' WHERE rowid = 1")},
 		{"mastra/store.db", adds("UPDATE mastra_workflow_snapshot SET snapshot = '" + said + "' WHERE rowid = 1")},
 		{"genkit/go-1.13.1/barista", edits("*/*.json", `{`, `{`+member)},
 		{"strands/python-file", edits("session_*/agents/agent_*/messages/message_0.json", `"message": {`, member+`"message": {`)},

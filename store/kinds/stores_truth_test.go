@@ -63,7 +63,7 @@ var realStores = []realStore{
 	{"mastra/store.db", "mastra", recordedTruth, oneFile},
 	{"llamaindex/server.db", "llamaindex", recordedTruth, oneFile},
 	{"agno/sessions.db", "agno", recordedTruth, oneFile},
-	{"dbos/dbos.sqlite", "dbos", recordedTruth, oneFile},
+	{"dbos/system.db", "dbos", recordedTruth, oneFile},
 }
 
 // noStores are the folders in testdata that are none.

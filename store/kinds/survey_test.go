@@ -69,7 +69,7 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"langgraph langgraph/types.db",
 		"llamaindex llamaindex/server.db",
 		"agno agno/sessions.db",
-		"dbos dbos/dbos.sqlite",
+		"dbos dbos/system.db",
 		"mastra mastra/store.db",
 		"openai-agents openaiagents/advanced.db",
 		"openai-agents openaiagents/async.db",

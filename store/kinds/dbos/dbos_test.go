@@ -17,7 +17,7 @@ import (
 )
 
 // recorded has what DBOS 3.4.0 kept of testdata/interop/dbos/record.py.
-var recorded = filepath.Join("..", "..", "..", "testdata", "dbos", "dbos.sqlite")
+var recorded = filepath.Join("..", "..", "..", "testdata", "dbos", "system.db")
 
 const forked = "3ca029e6-12d5-4fa5-b7fc-ae125b56b95d"
 

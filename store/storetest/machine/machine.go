@@ -41,7 +41,7 @@ var stores = []struct{ Kind, from, to string }{
 	{"mastra", "mastra/store.db", "mastra.db"},
 	{"llamaindex", "llamaindex/server.db", "server.db"},
 	{"agno", "agno/sessions.db", "agno.db"},
-	{"dbos", "dbos/dbos.sqlite", "dbos.sqlite"},
+	{"dbos", "dbos/system.db", "workflows.sqlite"},
 	{"jsonl", "inputs/redact-tool-schema.jsonl", "exported.jsonl"},
 }
 

@@ -1,7 +1,7 @@
 """Records the workflows of testdata/dbos with DBOS 3.4.0 and a scripted agent:
 
     pip install dbos==3.4.0
-    python record.py dbos.sqlite
+    python record.py system.db
 
 w1  four steps; a fork of it runs from step 3 again
 w2  fails in its second step
