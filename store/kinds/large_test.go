@@ -22,7 +22,7 @@ func TestDatabases_largeValues(t *testing.T) {
 		"crewai/checkpoints.db":          {"checkpoints.id", "checkpoints.parent_id", "checkpoints.branch", "checkpoints.created_at"},
 		"mastra/store.db":                {"mastra_messages.role", "mastra_messages.thread_id", "mastra_workflow_snapshot.run_id", "mastra_threads.title"},
 		"agno/sessions.db":               {"agno_runs.session_id", "agno_runs.status", "agno_sessions.session_type"},
-		"dbos/system.db":               {"operation_outputs.function_name", "operation_outputs.child_workflow_id", "workflow_status.status"},
+		"dbos/system.db":                 {"operation_outputs.function_name", "operation_outputs.child_workflow_id", "workflow_status.status"},
 		"llamaindex/server.db":           {"ticks.run_id", "handlers.status", "workflow_state.run_id"},
 	}
 	const size = 40 << 20
