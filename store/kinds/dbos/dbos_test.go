@@ -113,7 +113,7 @@ func TestDamage_isNamed(t *testing.T) {
 
 // A workflow grows by steps.
 func TestGrowth_bySteps(t *testing.T) {
-	insert := func(id int) string {
+	insert := func(id int64) string {
 		return fmt.Sprintf("INSERT INTO operation_outputs (workflow_uuid, function_id, function_name, output, started_at_epoch_ms) VALUES ('w2', %d, 'tool', '\"more\"', %d)", id, 1795824980000+id)
 	}
 	rowstest.Growth(t, Kind(nil).Kind, rowstest.Copied(t, recorded), "w2", []rowstest.Change{
