@@ -193,7 +193,7 @@ func TestSessions(t *testing.T) {
 			`{"type":"message","id":"1","parentId":null,"message":{"role":"bashExecution","command":"ls","output":"a.txt"}}` + "\n" +
 			`{"type":"custom_message","id":"2","parentId":"1","customType":"x","content":"said by an extension"}` + "\n" +
 			`{"type":"message","id":"3","parentId":"2","message":{"role":"compactionSummary","summary":"what was"}}` + "\n", "ls", "",
-			" 0<-1 1 user input (1): ls\n 1<0 2 user input (2): said by an extension\n*2<1 3 user input (3): what was\n"},
+			" 0<-1 1 command (1): ! ls\n 1<0 2 user input (2): said by an extension\n*2<1 3 user input (3): what was\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := of(t, c.text)
