@@ -299,7 +299,10 @@ func (p *Pane) layOutResult(u *unit, b *conversation.Block, open bool) {
 			u.addWords(inner, sheet.Muted, "and more: see the State tab")
 			break
 		}
-		if tape := writtenText(p.c.conv.Tape(), &part); tape != nil {
+		tape := writtenText(p.c.conv.Tape(), &part)
+		if edits := writtenEdits(tape); edits != "" && !p.raw {
+			u.addText(prose.Source("diff", edits), inner, sheet.Text)
+		} else if tape != nil {
 			u.pieces = append(u.pieces, piece{kind: treeRows, tape: tape, in: inner})
 		} else {
 			p.layOutPart(u, &part, inner, true)
@@ -325,6 +328,14 @@ func writtenText(t *jsontape.Tape, part *conversation.Block) *jsontape.Tape {
 		return nil
 	}
 	return value
+}
+
+// writtenEdits returns the edits that a value tells of, see [diff.Edits]; "" for nil.
+func writtenEdits(tape *jsontape.Tape) string {
+	if tape == nil {
+		return ""
+	}
+	return diff.Edits(tape, 0)
 }
 
 // drawPreview draws the beginning of a tool's output.
@@ -418,6 +429,10 @@ func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 			p.layOutValue(u, b.Kind.String(), sources, in, open)
 		}
 	case conversation.JSON:
+		if edits := diff.Edits(t, b.Body); edits != "" && open && !p.raw {
+			u.addText(prose.Source("diff", edits), in, sheet.Text)
+			break
+		}
 		p.layOutValue(u, "", b.Body, in, open)
 	case conversation.Unknown:
 		p.layOutValue(u, p.c.conv.Label(b), b.Node, in, open)

@@ -498,3 +498,21 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+// What a result records of an edit is a diff, as a value and as JSON in a text, until R shows what stands there.
+func TestPane_showsRecordedEdits(t *testing.T) {
+	const result = `{"filePath":"a.ts","structuredPatch":[{"oldStart":1,"oldLines":2,"newStart":1,"newLines":2,"lines":[" x","-y","+z"]}]}`
+	for name, content := range map[string]string{"value": `[{"json":` + result + `}]`, "text": `[{"text":` + fmt.Sprintf("%q", result) + `}]`} {
+		p := show(prepare(t, []byte(`{"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"Write","input":{"file_path":"a.ts"}}}]},
+			{"role":"user","content":[{"toolResult":{"toolUseId":"c","status":"success","content":`+content+`}}]}]}`)), 80, 20)
+		p.Do(keymap.UnfoldAll)
+		text := screentest.DrawWithStatus(p, 20)
+		if !strings.Contains(text, "-y") || !strings.Contains(text, "+z") || strings.Contains(text, "oldStart") {
+			t.Errorf("%s is drawn as\n%s", name, text)
+		}
+		p.Do(keymap.ShowRaw)
+		if text := screentest.DrawWithStatus(p, 20); !strings.Contains(text, "structuredPatch") {
+			t.Errorf("%s is raw\n%s", name, text)
+		}
+	}
+}
