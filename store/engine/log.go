@@ -105,6 +105,14 @@ type Log struct {
 	Whole any
 }
 
+// AddRow adds a row of so many bytes behind the others.
+func (l *Log) AddRow(h model.Header, size int64) {
+	l.Rows, l.Size = append(l.Rows, h), l.Size+size
+	if len(l.Rows) == 1 {
+		l.First = size
+	}
+}
+
 // At returns the position of a row, -1 if it is missing.
 func (l *Log) At(id string) int {
 	for i := range l.Rows {

@@ -2,9 +2,11 @@ package rows
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
 )
@@ -89,24 +91,49 @@ func (w *taking) takeRest(ctx context.Context, t tables, at Place) error {
 //	{"messages":[a,b],"thread":…}
 //	Begin       items End
 type Lists struct {
-	Begin, End string
-	Gaps       model.Gaps
-	// IDs are the IDs of the snapshots, in parallel with the items. Before returns the item before an item, or
-	// -1; an item that comes again ends a list. Item returns an item, nil if no list shows it.
-	IDs    []string
+	Begin string
+	// End returns the end of the state of an item.
+	End  func(i int) string
+	Gaps model.Gaps
+	// Len is the number of items, and ID returns the ID of the snapshot of an item. Before returns the item before
+	// an item, or -1; an item that comes again ends a list. Item returns an item, nil if no list shows it.
+	Len    int
+	ID     func(i int) string
 	Before func(i int) int
 	Item   func(i int) []byte
-	// EndOf returns the end of the state of an item, where states differ in it; nil where End is that of all.
-	EndOf func(i int) string
+}
+
+// State returns the state of the first snapshot with an ID. The error is model.ErrNoSnapshot where none has it.
+func (l *Lists) State(id string) ([]byte, error) {
+	for i := range l.Len {
+		if l.ID(i) != id {
+			continue
+		}
+		path, _ := l.pathTo(i, nil)
+		state, begun := []byte(l.Begin), false
+		for _, k := range slices.Backward(path) {
+			item := l.Item(k)
+			if begun && item != nil {
+				state = append(state, ',')
+			}
+			state, begun = append(state, item...), begun || item != nil
+		}
+		return append(state, l.End(i)...), nil
+	}
+	return nil, model.ErrNoSnapshot
 }
 
 // Weave hands the states of snapshots to a loom.
 func (l *Lists) Weave(ids []string, to store.Loom) {
-	at := make(map[string]int, len(l.IDs))
-	for i, id := range slices.Backward(l.IDs) {
-		at[id] = i
+	at := make(map[string]int, l.Len)
+	for i := range l.Len {
+		if _, is := at[l.ID(i)]; !is {
+			at[l.ID(i)] = i
+		}
 	}
-	begin, end := to.Put(store.Text{Raw: []byte(l.Begin)}), to.Put(store.Text{Raw: []byte(l.End)})
+	begin := to.Put(store.Text{Raw: []byte(l.Begin)})
+	var last string // the end that was put last
+	var end store.Run
 	known := map[int][]store.Run{}
 	for number, id := range ids {
 		i, ok := at[id]
@@ -114,25 +141,31 @@ func (l *Lists) Weave(ids []string, to store.Loom) {
 			to.Take(number, store.Rope{Err: model.ErrNoSnapshot})
 			continue
 		}
-		runs := append([]store.Run{begin}, l.listRuns(i, known, to)...)
-		if l.EndOf != nil {
-			end = to.Put(store.Text{Raw: []byte(l.EndOf(i))})
+		if text := l.End(i); text != last {
+			last, end = text, to.Put(store.Text{Raw: []byte(text)})
 		}
+		runs := append([]store.Run{begin}, l.listRuns(i, known, to)...)
 		to.Take(number, store.Rope{Runs: append(runs, end), Gaps: l.Gaps})
 	}
 }
 
-// listRuns returns the runs of the list that ends with an item.
-func (l *Lists) listRuns(i int, known map[int][]store.Run, to store.Loom) (runs []store.Run) {
-	var path []int
+// pathTo returns the items of the list that ends with item i, the last one first, and the item at which it stopped: one of
+// known, one that came before, or -1.
+func (l *Lists) pathTo(i int, known map[int][]store.Run) (path []int, stop int) {
 	met := map[int]bool{}
 	for ; i >= 0 && !met[i]; i = l.Before(i) {
-		if of, is := known[i]; is {
-			runs = of
+		if _, is := known[i]; is {
 			break
 		}
 		met[i], path = true, append(path, i)
 	}
+	return path, i
+}
+
+// listRuns returns the runs of the list that ends with an item.
+func (l *Lists) listRuns(i int, known map[int][]store.Run, to store.Loom) []store.Run {
+	path, stop := l.pathTo(i, known)
+	runs, shared := known[stop]
 	for _, k := range slices.Backward(path) {
 		if item := l.Item(k); item != nil {
 			one := store.Text{Raw: item, Listed: true}
@@ -141,11 +174,27 @@ func (l *Lists) listRuns(i int, known map[int][]store.Run, to store.Loom) (runs 
 			}
 			runs = Extend(runs, to.Put(one))
 		}
-		if i < 0 || !met[i] { // else the list depends on where it ends
+		if stop < 0 || shared { // else the list depends on where it ends
 			known[k] = runs
 		}
 	}
 	return runs
+}
+
+// AppendObject appends an object with the members that have a value, in the order of their keys.
+func AppendObject(dst []byte, members map[string][]byte) []byte {
+	dst = append(dst, '{')
+	begin := len(dst)
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if members[key] == nil {
+			continue
+		}
+		if len(dst) > begin {
+			dst = append(dst, ',')
+		}
+		dst = append(append(jsontape.AppendQuoted(dst, key), ':'), members[key]...)
+	}
+	return append(dst, '}')
 }
 
 // Extend returns runs with another behind them, which may go on where the last one ends. The runs that it is given

@@ -115,9 +115,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if e.title, h.Head = h.Title, i == s.head; i < s.skip {
 			continue
 		}
-		if log.Rows, log.Size = append(log.Rows, h), log.Size+e.size; len(log.Rows) == 1 {
-			log.First = e.size
-		}
+		log.AddRow(h, e.size)
 	}
 	log.Title = said.Title()
 	return log, nil

@@ -114,6 +114,7 @@ type item struct {
 	data   []byte // nil for a run without messages
 	parent int    // the item before it, or -1
 	last   bool   // the run ends with it
+	state  []byte // the session's state behind it; nil where no run told one
 }
 
 // session holds items of a session in their order.
@@ -134,6 +135,11 @@ func (s *session) Find(id string) int {
 // findItem reads a session, and returns the place in it of the snapshot with an id.
 func findItem(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
 	return rows.Find(t, at, id, func() (*session, error) { return readSession(ctx, t, at, "") })
+}
+
+// keepSession reads all of a session, unless it was read and the file is as it was.
+func keepSession(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
+	return rows.Keep(t, at.ID, func() (*session, error) { return readSession(ctx, t, at, "") })
 }
 
 // readSession reads a session, all of it or from an item on, with some before it.
@@ -215,21 +221,16 @@ const regenerated = "REGENERATED"
 // readAbout reads the row of agno_sessions that a session has.
 func (s *session) readAbout(ctx context.Context, t rows.Tx, at rows.Place) error {
 	return t.Records(ctx, func(r map[string]any) error {
-		s.about = []byte{'{'}
-		for _, column := range slices.Sorted(maps.Keys(r)) {
-			value, err := json.Marshal(r[column])
-			if text, is := r[column].(string); is && jsontape.Valid([]byte(text)) {
-				value = []byte(text)
+		all := map[string][]byte{}
+		for column, value := range r {
+			if text, is := value.(string); is && jsontape.Valid([]byte(text)) {
+				all[column] = []byte(text)
+			} else if value != nil {
+				all[column], _ = json.Marshal(value) // a number or a text
 			}
-			if r[column] == nil || string(value) == "null" || err != nil {
-				continue
-			}
-			if len(s.about) > 1 {
-				s.about = append(s.about, ',')
-			}
-			s.about = append(append(append(s.about, quoteJSON(column)...), ':'), value...)
 		}
-		s.about = append(s.about, '}')
+		maps.DeleteFunc(all, func(_ string, value []byte) bool { return string(value) == "null" })
+		s.about = rows.AppendObject(nil, all)
 		return nil
 	}, "SELECT * FROM agno_sessions WHERE session_id = ? AND ? = ''", at.Key...)
 }
@@ -259,6 +260,12 @@ func (s *session) addItems(list []item) {
 		}
 		for i, one := range list[shared:n] {
 			one.parent, one.last = parent, shared+i == n-1
+			if parent >= 0 {
+				one.state = s.items[parent].state
+			}
+			if one.last && of.state != nil {
+				one.state = of.state
+			}
 			parent = len(s.items)
 			repeats, s.items = append(repeats, parent), append(s.items, one)
 		}
@@ -315,9 +322,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i < s.skip {
 			continue
 		}
-		if log.Rows, log.Size = append(log.Rows, h), log.Size+int64(len(one.data)); len(log.Rows) == 1 {
-			log.First = log.Size
-		}
+		log.AddRow(h, int64(len(one.data)))
 	}
 	log.Title = said.Title()
 	return log, nil
@@ -342,34 +347,28 @@ func (of *run) tellOutcome() string {
 	return cmp.Or(conversation.Cut(strings.Join(said, " → "), conversation.MaxTitle), conversation.OneLine(of.Status))
 }
 
-func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	s, i, err := findItem(ctx, t, at, id)
-	if err != nil {
-		return nil, err
+// lists describes the states of a session.
+func (s *session) lists() *rows.Lists {
+	list := &rows.Lists{
+		Begin: `{"messages":[`, End: s.endOf, Len: len(s.items),
+		ID:     func(i int) string { return s.items[i].id },
+		Before: func(i int) int { return s.items[i].parent },
+		Item:   func(i int) []byte { return s.items[i].data },
 	}
-	var list [][]byte
-	for k := i; k >= 0; k = s.items[k].parent {
-		if s.items[k].data != nil {
-			list = append(list, s.items[k].data)
-		}
+	if s.about != nil {
+		list.Gaps = gaps
 	}
-	slices.Reverse(list)
-	return slices.Concat([]byte(begin), bytes.Join(list, []byte(",")), []byte(s.endOf(i))), nil
+	return list
 }
 
-const begin = `{"messages":[`
-
-// endOf returns the part of a state behind the messages: what the run says that ends there, and the session's state
-// as the last run left it.
+// endOf returns the part of a state behind the messages: the session's state as the last run left it, and what the run
+// says that ends there.
 func (s *session) endOf(i int) string {
-	end := "]"
-	for k := i; k >= 0; k = s.items[k].parent {
-		if of := s.runs[s.items[k].run]; s.items[k].last && of.state != nil {
-			end += `,"session_state":` + string(of.state)
-			break
-		}
+	one, end := &s.items[i], "]"
+	if one.state != nil {
+		end += `,"session_state":` + string(one.state)
 	}
-	if of := s.runs[s.items[i].run]; s.items[i].last && of.rest != nil {
+	if of := s.runs[one.run]; one.last && of.rest != nil {
 		end += `,"run":` + string(of.rest)
 	}
 	if s.about != nil {
@@ -378,25 +377,26 @@ func (s *session) endOf(i int) string {
 	return end + "}"
 }
 
-// gaps are the gaps of a session's states.
-var gaps = model.Gaps{Keys: []string{"session"}, Why: model.GapKeptOnce}
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
+	s, err := keepSession(ctx, t, at)
+	if err != nil {
+		return nil, err
+	}
+	return s.lists().State(id)
+}
 
 // Weave implements rows.Weaver.
 func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
-	s, err := rows.Keep(t, at.ID, func() (*session, error) { return readSession(ctx, t, at, "") })
+	s, err := keepSession(ctx, t, at)
 	if err != nil {
 		return err
 	}
-	list := rows.Lists{Begin: begin, EndOf: s.endOf, Before: func(i int) int { return s.items[i].parent }, Item: func(i int) []byte { return s.items[i].data }}
-	for i := range s.items {
-		list.IDs = append(list.IDs, s.items[i].id)
-	}
-	if s.about != nil {
-		list.Gaps = gaps
-	}
-	list.Weave(ids, to)
+	s.lists().Weave(ids, to)
 	return nil
 }
+
+// gaps are the gaps of a session's states.
+var gaps = model.Gaps{Keys: []string{"session"}, Why: model.GapKeptOnce}
 
 func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	s, i, err := findItem(ctx, t, at, id)

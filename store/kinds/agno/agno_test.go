@@ -137,19 +137,7 @@ func TestDamage_isNamed(t *testing.T) {
 		"no row":           {"DELETE FROM agno_sessions", ""},
 		"a session's text": {"UPDATE agno_sessions SET session_data = '{'", ""},
 	} {
-		path := rowstest.Copied(t, recorded)
-		rowstest.Execute(t, path, c.statement)
-		s := storetest.OpenStore(t, Kind(nil).Kind, path)
-		codes := rowstest.Faults(t, s, "tree")
-		if c.fault == "" && codes != nil || c.fault != "" && !slices.Contains(codes, c.fault) {
-			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)
-		}
-		for _, h := range storetest.Headers(t, s, "tree") {
-			if state, err := s.State(t.Context(), h.Ref()); err == nil && !json.Valid(state) {
-				t.Errorf("%s: %s", name, state)
-			}
-			rowstest.About(t, s, h)
-		}
+		t.Run(name, func(t *testing.T) { rowstest.Damaged(t, Kind(nil).Kind, recorded, "tree", c.statement, c.fault) })
 	}
 }
 

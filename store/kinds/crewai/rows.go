@@ -108,10 +108,7 @@ func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (lo
 		list = list[at:]
 	}
 	for i := range list {
-		log.Rows = append(log.Rows, list[i].header)
-		if log.Size += list[i].size; i == 0 {
-			log.First = list[i].size
-		}
+		log.AddRow(list[i].header, list[i].size)
 	}
 	return log, nil
 }

@@ -73,13 +73,15 @@ type format struct{}
 // Decode implements rows.Decoder.
 func (format) Decode(column string, row map[string]any) []byte {
 	text, _ := row[column].(string)
-	switch column {
-	case "data", "failure", "output", "error", "value":
-		value, _ := decodeValue([]byte(text))
-		return value
+	if !isValue[column] {
+		return []byte(text)
 	}
-	return []byte(text)
+	value, _ := decodeValue([]byte(text))
+	return value
 }
+
+// isValue has the columns that hold values.
+var isValue = map[string]bool{"data": true, "failure": true, "inputs": true, "output": true, "error": true, "value": true}
 
 // decodeValue returns a value as JSON: of a pickle in base64, or JSON as it is. Any other text is a JSON string, and
 // damaged where it was base64. It is nil for no value.
@@ -111,8 +113,8 @@ type step struct {
 	at              time.Time
 	size            int64
 	damaged, failed bool
-	// events are what the workflow set with it, as members of an object.
-	events [][]byte
+	// set is what the workflow has set by then, as an object; "" for nothing.
+	set string
 }
 
 // workflow holds the steps of a session in their order.
@@ -132,6 +134,11 @@ func (w *workflow) Find(id string) int {
 // findStep reads a session, and returns the place in it of the snapshot with an id.
 func findStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (*workflow, int, error) {
 	return rows.Find(t, at, id, func() (*workflow, error) { return readWorkflow(ctx, t, at, "") })
+}
+
+// keepWorkflow reads all of a session, unless it was read and the file is as it was.
+func keepWorkflow(ctx context.Context, t rows.Tx, at rows.Place) (*workflow, error) {
+	return rows.Keep(t, at.ID, func() (*workflow, error) { return readWorkflow(ctx, t, at, "") })
 }
 
 // readWorkflow reads a session, all of it or from a step on, with the one before it.
@@ -171,19 +178,30 @@ func (w *workflow) readEvents(ctx context.Context, t rows.Tx, at rows.Place) err
 	if err != nil || !has["function_id"] {
 		return err
 	}
-	return t.Each(ctx, func(scan func(...any) error) error {
+	events, latest, set := map[int64]map[string][]byte{}, map[string][]byte{}, ""
+	err = t.Each(ctx, func(scan func(...any) error) error {
 		var number int64
 		var key string
 		var stored []byte
 		if err := scan(&number, &key, &stored); err != nil {
 			return err
 		}
-		value, _ := decodeValue(stored)
-		if i := slices.IndexFunc(w.steps, func(one step) bool { return one.number == number }); i >= 0 && value != nil {
-			w.steps[i].events = append(w.steps[i].events, append(append(jsontape.AppendQuoted(nil, key), ':'), value...))
+		if value, _ := decodeValue(stored); value != nil {
+			if events[number] == nil {
+				events[number] = map[string][]byte{}
+			}
+			events[number][key] = value
 		}
 		return nil
 	}, "SELECT function_id, key, value FROM workflow_events_history WHERE workflow_uuid = ? ORDER BY function_id, key", at.Key...)
+	for i := range w.steps {
+		if with := events[w.steps[i].number]; with != nil {
+			maps.Copy(latest, with)
+			set = string(rows.AppendObject(nil, latest))
+		}
+		w.steps[i].set = set
+	}
+	return err
 }
 
 // readAbout reads the row of a workflow, and its output.
@@ -194,7 +212,9 @@ func (w *workflow) readAbout(ctx context.Context, t rows.Tx, at rows.Place) erro
 			for column, value := range r {
 				switch value := value.(type) {
 				case string:
-					if all[column], _ = decodeValue([]byte(value)); column != "output" && column != "error" && column != "inputs" {
+					if isValue[column] {
+						all[column], _ = decodeValue([]byte(value))
+					} else {
 						all[column] = jsontape.AppendQuoted(nil, value)
 					}
 				case int64:
@@ -209,12 +229,7 @@ func (w *workflow) readAbout(ctx context.Context, t rows.Tx, at rows.Place) erro
 	for column, to := range map[string]*string{"status": &w.status, "forked_from": &w.source, "parent_workflow_id": &w.parent, "name": &w.name} {
 		*to = conversation.OneLine(textOf(all[column]))
 	}
-	for _, column := range slices.Sorted(maps.Keys(all)) {
-		if all[column] != nil {
-			w.about = append(append(append(append(w.about, ','), jsontape.AppendQuoted(nil, column)...), ':'), all[column]...)
-		}
-	}
-	w.about = append(append([]byte{'{'}, strings.TrimPrefix(string(w.about), ",")...), '}')
+	w.about = rows.AppendObject(nil, all)
 	return nil
 }
 
@@ -242,9 +257,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i < w.skip {
 			continue
 		}
-		if log.Rows, log.Size = append(log.Rows, h), log.Size+one.size; len(log.Rows) == 1 {
-			log.First = one.size
-		}
+		log.AddRow(h, one.size)
 	}
 	if len(w.steps) > 0 && w.first == 0 {
 		log.Title = w.steps[0].tellOutcome()
@@ -277,19 +290,14 @@ func (one *step) tellOutcome() string {
 	return conversation.Cut(strings.TrimRight(conversation.OneLine(one.name)+model.BeforeOutcome+said, " "), conversation.MaxTitle)
 }
 
-func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	w, i, err := findStep(ctx, t, at, id)
-	if err != nil {
-		return nil, err
+// lists describes the states of a workflow.
+func (w *workflow) lists() *rows.Lists {
+	return &rows.Lists{
+		Begin: w.beginState(), End: w.endOf, Gaps: gaps, Len: len(w.steps),
+		ID:     func(i int) string { return w.steps[i].id },
+		Before: func(i int) int { return i - 1 },
+		Item:   w.stepJSON,
 	}
-	state := []byte(w.beginState())
-	for k := 1; k <= i; k++ {
-		if k > 1 {
-			state = append(state, ',')
-		}
-		state = append(state, w.stepJSON(k)...)
-	}
-	return append(state, w.endOf(i)...), nil
 }
 
 // beginState returns the part of a state before the steps.
@@ -308,13 +316,11 @@ func (w *workflow) stepJSON(i int) []byte {
 		return nil
 	}
 	text := fmt.Appendf(nil, `{"step":%d,"name":%s`, one.number, jsontape.AppendQuoted(nil, one.name))
-	for _, member := range []struct {
-		key   string
-		value []byte
-	}{{"output", one.value}, {"error", one.failure}} {
-		if member.value != nil {
-			text = append(append(text, `,"`+member.key+`":`...), member.value...)
-		}
+	if one.value != nil {
+		text = append(append(text, `,"output":`...), one.value...)
+	}
+	if one.failure != nil {
+		text = append(append(text, `,"error":`...), one.failure...)
 	}
 	if one.child != "" {
 		text = append(append(text, `,"child":`...), jsontape.AppendQuoted(nil, one.child)...)
@@ -325,19 +331,8 @@ func (w *workflow) stepJSON(i int) []byte {
 // endOf returns the part of a state behind the steps: what was set so far, and the workflow as of now.
 func (w *workflow) endOf(i int) string {
 	end := "]"
-	latest := map[string]string{}
-	for k := range w.steps[:i+1] {
-		for _, event := range w.steps[k].events {
-			key, _, _ := strings.Cut(string(event), `":`)
-			latest[key] = string(event)
-		}
-	}
-	if len(latest) > 0 {
-		var list []string
-		for _, key := range slices.Sorted(maps.Keys(latest)) {
-			list = append(list, latest[key])
-		}
-		end += `,"events":{` + strings.Join(list, ",") + "}"
+	if set := w.steps[i].set; set != "" {
+		end += `,"events":` + set
 	}
 	return end + `,"workflow":` + string(w.about) + "}"
 }
@@ -345,17 +340,21 @@ func (w *workflow) endOf(i int) string {
 // gaps are the gaps of each state.
 var gaps = model.Gaps{Keys: []string{"workflow"}, Why: model.GapKeptOnce}
 
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
+	w, err := keepWorkflow(ctx, t, at)
+	if err != nil {
+		return nil, err
+	}
+	return w.lists().State(id)
+}
+
 // Weave implements rows.Weaver.
 func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
-	w, err := rows.Keep(t, at.ID, func() (*workflow, error) { return readWorkflow(ctx, t, at, "") })
+	w, err := keepWorkflow(ctx, t, at)
 	if err != nil {
 		return err
 	}
-	list := rows.Lists{Begin: w.beginState(), EndOf: w.endOf, Gaps: gaps, Before: func(i int) int { return i - 1 }, Item: w.stepJSON}
-	for i := range w.steps {
-		list.IDs = append(list.IDs, w.steps[i].id)
-	}
-	list.Weave(ids, to)
+	w.lists().Weave(ids, to)
 	return nil
 }
 

@@ -95,19 +95,7 @@ func TestDamage_isNamed(t *testing.T) {
 		"no history":      {"DROP TABLE workflow_events_history", ""},
 		"no function":     {"UPDATE operation_outputs SET function_name = ''" + step, ""},
 	} {
-		path := rowstest.Copied(t, recorded)
-		rowstest.Execute(t, path, c.statement)
-		s := storetest.OpenStore(t, Kind(nil).Kind, path)
-		codes := rowstest.Faults(t, s, "w1")
-		if c.fault == "" && codes != nil || c.fault != "" && !slices.Contains(codes, c.fault) {
-			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)
-		}
-		for _, h := range storetest.Headers(t, s, "w1") {
-			if state, err := s.State(t.Context(), h.Ref()); err == nil && !json.Valid(state) {
-				t.Errorf("%s: %s", name, state)
-			}
-			rowstest.About(t, s, h)
-		}
+		t.Run(name, func(t *testing.T) { rowstest.Damaged(t, Kind(nil).Kind, recorded, "w1", c.statement, c.fault) })
 	}
 }
 

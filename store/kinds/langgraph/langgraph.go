@@ -203,9 +203,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if h.Event == model.SnapshotEventTurnEnd {
 			ends[h.ID] = len(log.Rows)
 		}
-		if log.Rows, log.Size = append(log.Rows, h), log.Size+c.size; len(log.Rows) == 1 {
-			log.First = c.size
-		}
+		log.AddRow(h, c.size)
 	})
 	log.Title = steps.opening
 	return log, err

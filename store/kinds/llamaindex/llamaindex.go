@@ -204,9 +204,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i < span.Skip {
 			continue
 		}
-		if log.Rows, log.Size = append(log.Rows, h), log.Size+one.size; len(log.Rows) == 1 {
-			log.First = one.size
-		}
+		log.AddRow(h, one.size)
 	}
 	log.Title = cmp.Or(log.Title, run.workflow)
 	return log, err
@@ -266,48 +264,47 @@ func (one *tick) title() string {
 	return strings.TrimSuffix(conversation.OneLine(one.Value.Step)+" → "+conversation.List(made, strings.Clone), " → ")
 }
 
-func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	list, err := findTicks(ctx, t, at, id)
+// readLists describes the states of a run.
+func readLists(ctx context.Context, t rows.Tx, at rows.Place) (*rows.Lists, error) {
+	list, err := rows.Keep(t, at.ID, func() (tickList, error) { return readAll(ctx, t, at) })
 	if err != nil {
 		return nil, err
-	}
-	var ticks [][]byte
-	for _, one := range list {
-		if one.data != nil {
-			ticks = append(ticks, one.data)
-		}
 	}
 	end, err := stateEnd(ctx, t, at)
-	return slices.Concat([]byte(begin), bytes.Join(ticks, []byte(",")), end), err
+	return &rows.Lists{
+		Begin: `{"ticks":[`, End: func(int) string { return end }, Gaps: gaps, Len: len(list),
+		ID:     func(i int) string { return list[i].id },
+		Before: func(i int) int { return i - 1 },
+		Item:   func(i int) []byte { return list[i].data },
+	}, err
 }
 
-const begin = `{"ticks":[`
-
 // stateEnd returns the part of a run's states behind the ticks: it is the same in each state.
-func stateEnd(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
+func stateEnd(ctx context.Context, t rows.Tx, at rows.Place) (string, error) {
 	now, err := currentState(ctx, t, at)
+	if err != nil {
+		return "", err
+	}
+	events, err := events(ctx, t, at)
+	return `],"state":` + string(now) + string(events) + "}", err
+}
+
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
+	list, err := readLists(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
-	events, err := events(ctx, t, at)
-	return slices.Concat([]byte(`],"state":`), now, events, []byte("}")), err
+	return list.State(id)
 }
 
 // Weave implements rows.Weaver.
 func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
-	list, err := rows.Keep(t, at.ID, func() (tickList, error) { return readAll(ctx, t, at) })
+	list, err := readLists(ctx, t, at)
 	if err != nil {
 		return err
 	}
-	end, err := stateEnd(ctx, t, at)
-	of := rows.Lists{Begin: begin, End: string(end), Gaps: gaps, Before: func(i int) int { return i - 1 }, Item: func(i int) []byte { return list[i].data }}
-	for i := range list {
-		of.IDs = append(of.IDs, list[i].id)
-	}
-	if err == nil {
-		of.Weave(ids, to)
-	}
-	return err
+	list.Weave(ids, to)
+	return nil
 }
 
 // gaps are the gaps of each state.

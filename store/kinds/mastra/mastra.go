@@ -142,9 +142,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i < span.Skip {
 			continue
 		}
-		if log.Rows, log.Size = append(log.Rows, h), log.Size+one.size; len(log.Rows) == 1 {
-			log.First = one.size
-		}
+		log.AddRow(h, one.size)
 	}
 	log.Title = said.Title()
 	return log, err
@@ -259,29 +257,42 @@ func readMemory(ctx context.Context, t rows.Tx, at rows.Place, resource string) 
 	return members, nil
 }
 
-func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	list, err := findRow(ctx, t, at, id)
+// readLists describes the states of a thread.
+func readLists(ctx context.Context, t rows.Tx, at rows.Place) (*rows.Lists, error) {
+	list, err := readRows(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
+	members, _, err := readThread(ctx, t, at)
+	of, end := &rows.Lists{
+		Begin: `{"messages":[`, Len: len(list),
+		ID:     func(i int) string { return list[i].id },
+		Before: func(i int) int { return i - 1 },
+		Item:   func(i int) []byte { return list[i].data },
+	}, "]}"
+	if members != nil {
+		end, of.Gaps = `],"thread":`+string(members)+"}", gaps
+	}
+	of.End = func(int) string { return end }
+	return of, err
+}
+
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	if isRun(at) {
+		list, err := findRow(ctx, t, at, id)
+		if err != nil {
+			return nil, err
+		}
 		if state := list[len(list)-1].data; state != nil {
 			return bytes.Clone(state), nil // the list may be kept
 		}
 		return nil, errors.New("the snapshot of the run is neither JSON nor SQLite's encoding of it")
 	}
-	var messages [][]byte
-	for _, one := range list {
-		if one.data != nil {
-			messages = append(messages, one.data)
-		}
+	list, err := readLists(ctx, t, at)
+	if err != nil {
+		return nil, err
 	}
-	state := slices.Concat([]byte(`{"messages":[`), bytes.Join(messages, []byte(",")), []byte("]"))
-	members, _, err := readThread(ctx, t, at)
-	if members != nil {
-		state = append(append(state, `,"thread":`...), members...)
-	}
-	return append(state, '}'), err
+	return list.State(id)
 }
 
 // Weave implements rows.Weaver: of a thread, but not of a run.
@@ -289,22 +300,11 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	if isRun(at) {
 		return nil
 	}
-	list, err := readRows(ctx, t, at)
+	list, err := readLists(ctx, t, at)
 	if err != nil {
 		return err
 	}
-	members, _, err := readThread(ctx, t, at)
-	if err != nil {
-		return err
-	}
-	of := rows.Lists{Begin: `{"messages":[`, End: "]}", Before: func(i int) int { return i - 1 }, Item: func(i int) []byte { return list[i].data }}
-	if members != nil {
-		of.End, of.Gaps = `],"thread":`+string(members)+"}", gaps
-	}
-	for i := range list {
-		of.IDs = append(of.IDs, list[i].id)
-	}
-	of.Weave(ids, to)
+	list.Weave(ids, to)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package mastra
 import (
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -62,19 +61,7 @@ func TestDamage(t *testing.T) {
 		"another shape":   {`UPDATE mastra_workflow_snapshot SET snapshot = '[1]'`, suspended, ""},
 		"another context": {`UPDATE mastra_workflow_snapshot SET snapshot = '{"context":7,"status":"x"}'`, suspended, ""},
 	} {
-		path := rowstest.Copied(t, recorded)
-		rowstest.Execute(t, path, c.statement)
-		s := storetest.OpenStore(t, Kind(nil).Kind, path)
-		codes := rowstest.Faults(t, s, c.session)
-		if c.fault == "" && codes != nil || c.fault != "" && !slices.Contains(codes, c.fault) {
-			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)
-		}
-		for _, h := range storetest.Headers(t, s, c.session) {
-			if state, err := s.State(t.Context(), h.Ref()); err == nil && !json.Valid(state) {
-				t.Errorf("%s: %s", name, state)
-			}
-			rowstest.About(t, s, h)
-		}
+		t.Run(name, func(t *testing.T) { rowstest.Damaged(t, Kind(nil).Kind, recorded, c.session, c.statement, c.fault) })
 	}
 }
 

@@ -109,9 +109,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if i < s.skip {
 			continue
 		}
-		if log.Rows, log.Size = append(log.Rows, h), log.Size+one.size; len(log.Rows) == 1 {
-			log.First = one.size
-		}
+		log.AddRow(h, one.size)
 	}
 	log.Title = said.Title()
 	return log, nil
@@ -132,18 +130,22 @@ func (s *session) Find(id string) int {
 	return slices.IndexFunc(s.items, func(one item) bool { return one.id == id })
 }
 
+// lists describes the states of a session.
+func (s *session) lists() *rows.Lists {
+	return &rows.Lists{
+		Begin: `{"messages":[`, End: func(int) string { return "]}" }, Len: len(s.items),
+		ID:     func(i int) string { return s.items[i].id },
+		Before: func(i int) int { return s.items[i].parent },
+		Item:   func(i int) []byte { return s.items[i].data },
+	}
+}
+
 func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	s, i, err := f.findItem(ctx, t, at, id)
+	s, err := f.loadWhole(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
-	var list [][]byte
-	for _, k := range s.pathTo(i) {
-		if s.items[k].data != nil {
-			list = append(list, s.items[k].data)
-		}
-	}
-	return slices.Concat([]byte(`{"messages":[`), bytes.Join(list, []byte(",")), []byte("]}")), nil
+	return s.lists().State(id)
 }
 
 // Weave implements rows.Weaver.
@@ -152,11 +154,7 @@ func (f format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []strin
 	if err != nil {
 		return err
 	}
-	list := rows.Lists{Begin: `{"messages":[`, End: "]}", Before: func(i int) int { return s.items[i].parent }, Item: func(i int) []byte { return s.items[i].data }}
-	for i := range s.items {
-		list.IDs = append(list.IDs, s.items[i].id)
-	}
-	list.Weave(ids, to)
+	s.lists().Weave(ids, to)
 	return nil
 }
 

@@ -2,6 +2,7 @@
 package rowstest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -231,6 +232,25 @@ func WentOn(t *testing.T, kind store.Kind, path string, change model.Change, sta
 		t.Error("rows changed")
 	}
 	return refused
+}
+
+// Damaged changes a copy of a recorded database by a statement. It checks that the doctor of a session has a fault with a
+// code, or none for "", and that the states that can be read are JSON.
+func Damaged(t *testing.T, kind store.Kind, recorded, session, statement, fault string) {
+	t.Helper()
+	path := Copied(t, recorded)
+	Execute(t, path, statement)
+	s := storetest.OpenStore(t, kind, path)
+	codes := Faults(t, s, session)
+	if fault == "" && codes != nil || fault != "" && !slices.Contains(codes, fault) {
+		t.Errorf("%s: the faults are %q, want %q", statement, codes, fault)
+	}
+	for _, h := range storetest.Headers(t, s, session) {
+		if state, err := s.State(t.Context(), h.Ref()); err == nil && !json.Valid(state) {
+			t.Errorf("%s: %s", statement, state)
+		}
+		About(t, s, h)
+	}
 }
 
 // Torn tears one page after another of a recorded database, and reads what is left: the snapshots whose
