@@ -73,3 +73,6 @@ func (f *Folds) RowOwner(n Node) Node {
 	}
 	return f.t.EndOf(n)
 }
+
+// IsInResult reports whether the row of a call is that of its result.
+func (f *Folds) IsInResult(n Node) bool { return n != NoNode && !f.t.IsStep(n) && f.RowOwner(n) != n }

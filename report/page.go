@@ -147,10 +147,10 @@ func (p *page) writeRow(n model.Node, gutter string, width int) {
 	p.putHTML("</a></li>")
 }
 
-// isInResult reports whether the row of a call is that of its result, as in the timeline of the screen.
+// isInResult reports whether the row of a call is that of its result, as in the timeline of the screen: a label gives a call
+// a row.
 func (p *page) isInResult(n model.Node) bool {
-	t := p.Timeline
-	return n != model.NoNode && !t.IsStep(n) && len(t.Labels(n)) == 0 && p.folds.RowOwner(n) != n
+	return p.folds.IsInResult(n) && len(p.Timeline.Labels(n)) == 0
 }
 
 // beginsBranch reports whether an abandoned branch begins at a visit, or a part of one with another reason.

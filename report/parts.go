@@ -191,7 +191,11 @@ func (p *page) writeInput(input json.RawMessage) {
 		}
 		p.writeElement("dt", "", key)
 		p.putHTML("<dd>")
-		if several := editsOf(key, tape); several != "" {
+		several := ""
+		if key == "edits" {
+			several = diff.Edits(tape, 0)
+		}
+		if several != "" {
 			p.writePre("diff", several)
 		} else {
 			p.writeArgument(key, tape, n)
@@ -258,12 +262,4 @@ func (p *page) writePictures(part *transcript.Part) {
 		_ = text.Close()
 		p.putHTML(`">`)
 	}
-}
-
-// editsOf returns the edits of one file that an argument lists, in the lines of a unified diff; "" for another argument.
-func editsOf(key string, tape *jsontape.Tape) string {
-	if key != "edits" {
-		return ""
-	}
-	return diff.Edits(tape, 0)
 }

@@ -9,7 +9,7 @@ import (
 	"hindcast/model/conversation"
 )
 
-// Whatever calls tell of a file, what they and the rest come to is what the copies say, if these have both texts.
+// The calls and the rest of a file add up to the change between its copies, whatever the calls tell.
 func TestMerge_addsUpToTheCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts, changes := drawSteps(t)

@@ -44,27 +44,11 @@ var places = []place{
 func findResults(t *jsontape.Tape, record jsontape.Node, call string, alone bool, found func(n jsontape.Node, p *place)) {
 	for i := range places {
 		p := &places[i]
-		n, from := record, record
-		rest := p.at
-		var walk func(n, from jsontape.Node, rest []string)
-		walk = func(n, from jsontape.Node, rest []string) {
-			for len(rest) > 0 && n >= 0 {
-				if rest[0] == "*" {
-					if t.Kind(n) == jsontape.Array {
-						for c := t.First(n); c >= 0; c = t.Next(c) {
-							walk(c, c, rest[1:])
-						}
-					}
-					return
-				}
-				n, rest = t.Find(n, rest[0]), rest[1:]
+		for n, of := range t.LookupAll(record, p.at...) {
+			if p.id == nil && alone || p.id != nil && textAt(t, of, p.id) == call {
+				found(n, p)
 			}
-			if n < 0 || p.id == nil && !alone || p.id != nil && textAt(t, from, p.id) != call {
-				return
-			}
-			found(n, p)
 		}
-		walk(n, from, rest)
 	}
 }
 
@@ -493,7 +477,7 @@ func (r *reading) readDiff(n jsontape.Node) bool {
 	return false
 }
 
-// joinLines gives the last lines of a change their ends, where the agent splits texts at these.
+// joinLines ends the last lines of a change, which an agent that splits texts at line ends leaves without.
 func (r *reading) joinLines(c *Change) {
 	if !r.splits || len(c.Hunks) == 0 {
 		return

@@ -2,6 +2,7 @@ package jsontape
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,32 @@ func (t *Tape) Lookup(path ...string) Node {
 		}
 	}
 	return n
+}
+
+// LookupAll yields the nodes that keys lead to, down from n, and with each the element that the last "*" led to, or n: "*"
+// leads to each element of an array. n may be None.
+func (t *Tape) LookupAll(n Node, path ...string) iter.Seq2[Node, Node] {
+	return func(yield func(found, of Node) bool) { t.lookupAll(n, n, path, yield) }
+}
+
+// lookupAll implements LookupAll. It returns what yield does.
+func (t *Tape) lookupAll(n, of Node, path []string, yield func(found, of Node) bool) bool {
+	for i, key := range path {
+		if key != "*" {
+			n = t.Find(n, key)
+			continue
+		}
+		if t.Kind(n) != Array {
+			return true
+		}
+		for c := t.First(n); c >= 0; c = t.Next(c) {
+			if !t.lookupAll(c, c, path[i+1:], yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return n < 0 || yield(n, of)
 }
 
 // LookupPointer returns the node that a JSON Pointer (RFC 6901) names, or -1.

@@ -371,6 +371,46 @@ func TestTape_appendTextOfALongStringDoesLittle(t *testing.T) {
 	}
 }
 
+// LookupAll finds the values behind keys and all elements, each with the element that has it.
+func TestTape_LookupAll(t *testing.T) {
+	tape := mustParse(t, `{"a":[{"b":1,"c":[2,3]},{"c":[4]},5],"d":{"b":6}}`)
+	for path, want := range map[string]string{
+		"":        "",
+		"d b":     "6 of {",
+		"a * b":   `1 of {"b":1,"c":[2,3]}`,
+		"a * c *": "2 of 2, 3 of 3, 4 of 4",
+		"a * c":   `[2,3] of {"b":1,"c":[2,3]}, [4] of {"c":[4]}`,
+		"d *":     "", "x b": "", "a b": "",
+	} {
+		var got []string
+		keys := strings.Fields(path)
+		for n, of := range tape.LookupAll(0, keys...) {
+			from := string(tape.Raw(of))
+			if of == 0 {
+				from = "{"
+			}
+			if len(keys) > 0 {
+				got = append(got, string(tape.Raw(n))+" of "+from)
+			}
+		}
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("%q: %s, want %s", path, all, want)
+		}
+	}
+	seen := 0
+	for n := range tape.LookupAll(0, "a", "*", "c", "*") {
+		if seen++; string(tape.Raw(n)) == "3" {
+			break
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d values up to the second", seen)
+	}
+	for range tape.LookupAll(None, "a") {
+		t.Error("None has a value")
+	}
+}
+
 func TestTape_pointersLeadBack(t *testing.T) {
 	tape := mustParse(t, `{"a/b":{"m~n":[{"":1},2]}, "~1":3, "0":[], "q\"\u00e9": {"x":[[["deep"]]]}}`)
 	for n := range Node(tape.Len()) {

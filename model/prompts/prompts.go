@@ -17,7 +17,6 @@ package prompts
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 
 	"hindcast/model"
@@ -74,12 +73,12 @@ var records = []record{
 
 // FindParts returns the parts of a state that a vendor wrote, message by message.
 func FindParts(t *jsontape.Tape) (list []Part) {
-	for m := range elementsOf(t, t.Find(0, "messages")) {
+	for m := range t.LookupAll(0, "messages", "*") {
 		raw := t.Find(m, "raw")
 		if t.Kind(raw) == jsontape.Object {
 			list = appendRecord(list, t, m, raw)
 		}
-		for r := range elementsOf(t, raw) {
+		for r := range t.LookupAll(raw, "*") {
 			list = appendRecord(list, t, m, r)
 		}
 	}
@@ -100,36 +99,21 @@ func appendRecord(list []Part, t *jsontape.Tape, message, raw jsontape.Node) []P
 			}
 		}
 		for _, p := range r.parts {
-			list = appendParts(list, t, raw, p.what, p.path)
+			for n := range t.LookupAll(raw, p.path...) {
+				list = appendPart(list, t, n, p.what)
+			}
 		}
 		return appendCopies(list, before, t, message)
 	}
 	return list
 }
 
-// memberAt returns the node that a path leads to, or a negative one.
+// memberAt returns the node that keys lead to, or None.
 func memberAt(t *jsontape.Tape, n jsontape.Node, path []string) jsontape.Node {
-	for i := 0; i < len(path) && n >= 0; i++ {
-		n = t.Find(n, path[i])
-	}
-	return n
-}
-
-// appendParts appends the values that a path leads to.
-func appendParts(list []Part, t *jsontape.Tape, n jsontape.Node, what string, path []string) []Part {
-	for i, key := range path {
-		if n < 0 {
-			return list
-		}
-		if key == "*" {
-			for c := range elementsOf(t, n) {
-				list = appendParts(list, t, c, what, path[i+1:])
-			}
-			return list
-		}
+	for _, key := range path {
 		n = t.Find(n, key)
 	}
-	return appendPart(list, t, n, what)
+	return n
 }
 
 // appendPart appends a value, unless it is empty, or was left out before.
@@ -147,7 +131,7 @@ func appendPart(list []Part, t *jsontape.Tape, n jsontape.Node, what string) []P
 
 // appendContext appends the texts of a type of context in a message, unless they name what they are about.
 func appendContext(list []Part, t *jsontape.Tape, message, is jsontape.Node) []Part {
-	for b := range elementsOf(t, t.Find(message, "content")) {
+	for b := range t.LookupAll(message, "content", "*") {
 		context := t.Find(b, "context")
 		of := t.Find(context, "type")
 		if t.Kind(of) == jsontape.String && t.Kind(is) == jsontape.String && t.Text(of) == t.Text(is) && t.Find(context, "name") < 0 {
@@ -160,7 +144,7 @@ func appendContext(list []Part, t *jsontape.Tape, message, is jsontape.Node) []P
 // appendCopies appends the texts in the content of a message that stand among its parts, from one on.
 func appendCopies(list []Part, from int, t *jsontape.Tape, message jsontape.Node) []Part {
 	parts := list[from:]
-	for b := range elementsOf(t, t.Find(message, "content")) {
+	for b := range t.LookupAll(message, "content", "*") {
 		text := t.Find(b, "text")
 		for i := range parts {
 			if t.Kind(text) == jsontape.String && t.Text(text) == parts[i].Text {
@@ -192,10 +176,10 @@ func NoticeOf(state []byte) (notice string) {
 		return ""
 	}
 	last := jsontape.None
-	for m := range elementsOf(t, t.Find(0, "messages")) {
+	for m := range t.LookupAll(0, "messages", "*") {
 		last = m
 	}
-	for b := range elementsOf(t, t.Find(last, "content")) {
+	for b := range t.LookupAll(last, "content", "*") {
 		text := t.Find(b, "text")
 		if t.Kind(text) != jsontape.String || !isNotice(t.Text(text)) {
 			return ""
@@ -205,17 +189,6 @@ func NoticeOf(state []byte) (notice string) {
 	return notice
 }
 
-// elementsOf yields the elements of an array; of anything else none.
-func elementsOf(t *jsontape.Tape, list jsontape.Node) iter.Seq[jsontape.Node] {
-	return func(yield func(jsontape.Node) bool) {
-		if t.Kind(list) != jsontape.Array {
-			return
-		}
-		for n := t.First(list); n >= 0 && yield(n); n = t.Next(n) {
-		}
-	}
-}
-
 // Left counts what was left out.
 type Left struct {
 	// What is that of [Part], and Bytes the length of the different texts.
@@ -223,7 +196,7 @@ type Left struct {
 	Bytes int    `json:"bytes"`
 }
 
-// DescribeLeft says what was left out: "system prompt 15.2 kB, list of tools 3.9 kB".
+// DescribeLeft lists the parts that were left out, with their sizes: "system prompt 15.2 kB, list of tools 3.9 kB".
 func DescribeLeft(list []Left) string {
 	var parts []string
 	for _, of := range list {

@@ -9,7 +9,7 @@ import (
 	"hindcast/model/prompts"
 )
 
-// Each agent's record tells what its vendor wrote, in the record and in the content. What a person wrote stays.
+// FindParts finds the texts of each agent's vendor in the record and in the content, and leaves the person's.
 func TestFindParts(t *testing.T) {
 	for _, c := range []struct {
 		name, message string

@@ -30,12 +30,12 @@ type Change struct {
 	Kind ChangeKind
 	// Text says it in a few words: "tools changed (+Skill)". It is untrusted.
 	Text string
-	// Old and New are what changed, of a part of the system prompt and of a message that was rewritten: a node in the
-	// earlier request and one in the later; jsontape.None where it has none, and of other changes.
+	// Old and New are the nodes of a changed part of the system prompt, or of a rewritten message, in the earlier and in
+	// the later request; jsontape.None where a request lacks it, and for other changes.
 	Old, New jsontape.Node
 }
 
-// Texts returns the texts of what changed: strings as they are, other values as indented JSON, "" for none.
+// Texts returns the old and the new text of a change: a string as it is, another value as indented JSON, "" for none.
 func (c *Change) Texts(earlier, later *Outline) (old, new string) {
 	return textIn(earlier.Tape, c.Old), textIn(later.Tape, c.New)
 }
