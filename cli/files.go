@@ -663,21 +663,30 @@ func (s *filesSession) writeBefore(ctx context.Context, f *filesFlags) error {
 	return nil
 }
 
+// eachTouched calls take with the steps of sessions that touched files. failed has the sessions that a command cannot read.
+func (s *subject) eachTouched(ctx context.Context, command string, search query.FileSearch, take func(query.Touched)) (failed, err error) {
+	timeline := func(ctx context.Context, in query.Source) (*model.Timeline, error) {
+		return s.app.labelledTimeline(ctx, in.Store, in.ID)
+	}
+	for touched, err := range query.FilesAcross(ctx, s.sources(ctx, &failed), search, timeline) {
+		switch {
+		case err != nil:
+			return failed, err
+		case touched.Err != nil:
+			failed = errors.Join(failed, fmt.Errorf("%s: session %.80q: %w", command, touched.ID, touched.Err))
+		default:
+			take(touched)
+		}
+	}
+	return failed, nil
+}
+
 // writeAcross writes the steps of all sessions that touched a file, the newest first.
 func (f *filesFlags) writeAcross(ctx context.Context, p *printer, of *subject) error {
-	var failed error
 	var list []query.Touched
-	for touched, err := range query.FilesAcross(ctx, of.sources(ctx, &failed), query.FileSearch{Paths: []string{f.path}}, func(ctx context.Context, in query.Source) (*model.Timeline, error) {
-		return of.app.labelledTimeline(ctx, in.Store, in.ID)
-	}) {
-		if err != nil {
-			return err
-		}
-		if touched.Err != nil {
-			failed = errors.Join(failed, fmt.Errorf("files: session %.80q: %w", touched.ID, touched.Err))
-			continue
-		}
-		list = append(list, touched)
+	failed, err := of.eachTouched(ctx, "files", query.FileSearch{Paths: []string{f.path}}, func(touched query.Touched) { list = append(list, touched) })
+	if err != nil {
+		return err
 	}
 	at := func(of *query.Touched) model.Header { return of.Timeline.Header(of.Visit) }
 	slices.SortStableFunc(list, func(a, b query.Touched) int {

@@ -111,7 +111,6 @@ type tracedFile struct {
 // readEdits reads the edits of the file. A step that several sessions have, as forks do, is of one where it is on the
 // path, and of the one that was left first.
 func (f *tracedFile) readEdits(ctx context.Context, of *subject) error {
-	var failed error
 	search := query.FileSearch{Paths: f.names, Whole: true, Called: true, Since: never}
 	for _, c := range f.commits {
 		if of := f.findLogged(c); of != nil && of.after.Before(search.Since) {
@@ -123,19 +122,10 @@ func (f *tracedFile) readEdits(ctx context.Context, of *subject) error {
 		call, path string
 	}
 	known := map[sameCall]int{}
-	for touched, err := range query.FilesAcross(ctx, of.sources(ctx, &failed), search, func(ctx context.Context, in query.Source) (*model.Timeline, error) {
-		return of.app.labelledTimeline(ctx, in.Store, in.ID)
-	}) {
-		if err != nil {
-			return err
-		}
-		if touched.Err != nil {
-			failed = errors.Join(failed, fmt.Errorf("blame: session %.80q: %w", touched.ID, touched.Err))
-			continue
-		}
+	failed, err := of.eachTouched(ctx, "blame", search, func(touched query.Touched) {
 		at := touched.Timeline.Header(touched.Visit).CreatedAt
 		if at.IsZero() || at.Before(search.Since) {
-			continue
+			return
 		}
 		for e, c := range touched.Changes() {
 			rel, root := f.placeIn(touched.Project, c.Path)
@@ -158,6 +148,9 @@ func (f *tracedFile) readEdits(ctx context.Context, of *subject) error {
 			known[key] = len(f.edits)
 			f.edits, f.by = append(f.edits, edit), append(f.by, by)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	order := make([]int, len(f.edits))
 	for i := range order {
@@ -276,6 +269,7 @@ func (f *blamedFile) findStories(ctx context.Context, of *subject) (list []lineS
 	if err != nil {
 		return nil, err
 	}
+	sessions := map[*model.Timeline]*writingSession{}
 	commits := make([]*gitCommit, len(f.texts))
 	for _, c := range f.commits {
 		for _, line := range c.lines {
@@ -293,10 +287,8 @@ func (f *blamedFile) findStories(ctx context.Context, of *subject) (list []lineS
 			continue
 		}
 		for _, w := range by {
-			if w.words == "" && w.resume == "" {
-				if err := w.describe(ctx); err != nil {
-					return nil, err
-				}
+			if err := w.describe(ctx, sessions); err != nil {
+				return nil, err
 			}
 		}
 		list = append(list, lineStory{n, n, commit, by})
@@ -304,21 +296,34 @@ func (f *blamedFile) findStories(ctx context.Context, of *subject) (list []lineS
 	return list, nil
 }
 
-// describe finds the person's words, and the call that goes on with the session.
-func (w *writer) describe(ctx context.Context) error {
-	if turn, in := model.FindTurns(w.timeline).TurnOf(w.visit); in {
+// writingSession is a session with steps that wrote lines: its turns, and the call that goes on with it, "" where it is not
+// known.
+type writingSession struct {
+	turns  *model.Turns
+	resume string
+}
+
+// describe finds the person's words, and the call that goes on with the session. sessions has the sessions that were read before.
+func (w *writer) describe(ctx context.Context, sessions map[*model.Timeline]*writingSession) error {
+	in := sessions[w.timeline]
+	if in == nil {
+		in = &writingSession{turns: model.FindTurns(w.timeline)}
+		if features := w.Store.Features(); features.Resume != nil && w.timeline.Head() != model.NoNode {
+			h := w.timeline.Header(w.timeline.Head())
+			calls, err := features.Resume(ctx, h.Ref())
+			if err != nil && ctx.Err() != nil {
+				return err
+			}
+			if len(calls) > 0 {
+				in.resume = calls[0].Call
+			}
+		}
+		sessions[w.timeline] = in
+	}
+	w.resume = in.resume
+	if turn, is := in.turns.TurnOf(w.visit); is {
 		h := w.timeline.Header(turn.First)
 		w.words = h.Title
-	}
-	if features := w.Store.Features(); features.Resume != nil && w.timeline.Head() != model.NoNode {
-		h := w.timeline.Header(w.timeline.Head())
-		calls, err := features.Resume(ctx, h.Ref())
-		if err != nil && ctx.Err() != nil {
-			return err
-		}
-		if len(calls) > 0 {
-			w.resume = calls[0].Call
-		}
 	}
 	return nil
 }

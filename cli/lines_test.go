@@ -100,7 +100,7 @@ func newAuthor(t testing.TB, seed uint64) *author {
 	return a
 }
 
-// newText makes a line of code, of which some stand in many places.
+// newText returns a line of code. Some lines it returns again and again, such as a brace.
 func (a *author) newText() string {
 	a.news++
 	switch a.rand.IntN(10) {
@@ -217,7 +217,7 @@ func (a *author) moveLines(t tree, name string) {
 	t[name] = slices.Insert(rest, a.rand.IntN(len(rest)+1), part...)
 }
 
-// indent gives lines other white space.
+// indent changes the white space of lines.
 func (a *author) indent(t tree, name string) {
 	a.wait(time.Minute)
 	for i, l := range t[name] {
@@ -229,7 +229,7 @@ func (a *author) indent(t tree, name string) {
 	}
 }
 
-// split breaks lines in two, as a formatter does: the text is another one then, by nobody's step.
+// split breaks lines in two, as a formatter does. No step writes the new texts.
 func (a *author) split(t tree, name string) {
 	a.wait(time.Minute)
 	var out []*line
@@ -840,8 +840,8 @@ func TestBlame_runsNothingOfTheRepository(t *testing.T) {
 	}
 }
 
-// The story of a file of 1,000 lines in a home of 1,000 sessions of 200 kB, of which one in seven wrote at it and every
-// fifth at a file of that name elsewhere.
+// BenchmarkBlame_home tells the story of a file of 1,000 lines in a home of 1,000 sessions of 200 kB. One session in seven
+// edits the file, and one in five a file of that name elsewhere.
 func BenchmarkBlame_home(b *testing.B) {
 	a := newAuthor(b, 1)
 	a.files = []string{"main.go"}

@@ -162,10 +162,7 @@ func (p *Pane) drawSign(r *cell.Row, tokens *theme.Tokens, open bool) {
 func (p *Pane) layOutCall(u *unit, block int, open bool) {
 	u.foldable = true
 	b := p.c.conv.Block(block)
-	name, edits := p.c.conv.ToolName(b), ""
-	if !p.raw {
-		edits = diff.Edits(p.c.conv.Tape(), b.Body)
-	}
+	name, edits := p.c.conv.ToolName(b), p.editsIn(p.c.conv.Tape(), b.Body)
 	file, added, removed := diff.EditSummary(edits)
 	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
 		p.drawSign(r, tokens, open)
@@ -300,7 +297,7 @@ func (p *Pane) layOutResult(u *unit, b *conversation.Block, open bool) {
 			break
 		}
 		tape := writtenText(p.c.conv.Tape(), &part)
-		if edits := writtenEdits(tape); edits != "" && !p.raw {
+		if edits := p.editsIn(tape, 0); edits != "" {
 			u.addText(prose.Source("diff", edits), inner, sheet.Text)
 		} else if tape != nil {
 			u.pieces = append(u.pieces, piece{kind: treeRows, tape: tape, in: inner})
@@ -330,12 +327,13 @@ func writtenText(t *jsontape.Tape, part *conversation.Block) *jsontape.Tape {
 	return value
 }
 
-// writtenEdits returns the edits that a value tells of, see [diff.Edits]; "" for nil.
-func writtenEdits(tape *jsontape.Tape) string {
-	if tape == nil {
+// editsIn returns the edits that a value asks for or tells of, see [diff.Edits]; "" without a tape, and where the text is
+// shown raw.
+func (p *Pane) editsIn(tape *jsontape.Tape, n jsontape.Node) string {
+	if tape == nil || p.raw {
 		return ""
 	}
-	return diff.Edits(tape, 0)
+	return diff.Edits(tape, n)
 }
 
 // drawPreview draws the beginning of a tool's output.
@@ -429,7 +427,7 @@ func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 			p.layOutValue(u, b.Kind.String(), sources, in, open)
 		}
 	case conversation.JSON:
-		if edits := diff.Edits(t, b.Body); edits != "" && open && !p.raw {
+		if edits := p.editsIn(t, b.Body); edits != "" && open {
 			u.addText(prose.Source("diff", edits), in, sheet.Text)
 			break
 		}

@@ -125,7 +125,7 @@ func (p *Pane) SetLabels(l Labels) {
 // showLabelled shows the row of each call that has a label.
 func (p *Pane) showLabelled() {
 	for _, n := range p.labels.nodes {
-		if !p.t.IsStep(n) && p.folds.RowOwner(n) != n {
+		if p.folds.IsInResult(n) {
 			p.folds.ShowSteps(n)
 		}
 	}
