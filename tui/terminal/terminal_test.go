@@ -20,6 +20,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 	"github.com/muesli/termenv"
+	"golang.org/x/sys/unix"
 
 	"hindcast/store/storetest/program"
 	"hindcast/tui/theme"
@@ -54,17 +55,29 @@ func onCommand(tb testing.TB, width, height int, cmd *exec.Cmd, dir string, env 
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), program.Env(dir)...), env...)
 	t := &terminal{cmd: cmd, screen: vt.NewEmulator(width, height), changed: make(chan struct{}, 1), ended: make(chan struct{}), started: time.Now()}
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
+	blocking, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t.tty = tty
+	// A blocking read of a terminal ends when the last process has closed it, which may be one that the program
+	// started and that outlives it. A polled one ends when the file is closed.
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	blocking.Close()
+	t.tty = os.NewFile(uintptr(fd), blocking.Name())
 	go io.Copy(io.Discard, t.screen) // the emulator would answer; this terminal does not
 	go t.read()
 	tb.Cleanup(func() {
-		tty.Close()
-		cmd.Process.Kill()
-		cmd.Wait()
+		if cmd.ProcessState == nil {
+			unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // it leads a session, and so a group
+			cmd.Wait()
+		}
+		t.tty.Close()
 		<-t.ended
 		if pipe, ok := t.screen.InputPipe().(io.Closer); ok {
 			pipe.Close() // not the emulator's own Close, which races with Read
@@ -91,6 +104,18 @@ func (t *terminal) read() {
 		if err != nil {
 			return // the other side is closed
 		}
+	}
+}
+
+// A program on a terminal may start what outlives it and has the terminal open: that ends a test as well.
+func TestTerminal_endsWithWhatItStarted(t *testing.T) {
+	var reader *terminal
+	t.Run("", func(t *testing.T) {
+		reader = onCommand(t, 80, 24, exec.CommandContext(t.Context(), "sh", "-c", `setsid sh -c 'trap "" HUP; echo up; exec sleep 60' & wait`), t.TempDir(), nil)
+		reader.until(t, "the word of the one that it started", func(screen string) bool { return strings.Contains(screen, "up") })
+	})
+	if took := time.Since(reader.started); took > 30*time.Second {
+		t.Errorf("it ends after %v", took)
 	}
 }
 
