@@ -33,6 +33,7 @@ func (a *App) grepCommand() *cobra.Command {
 		Short: "search the text of all snapshots of all sessions",
 		Long: `Grep searches the strings, keys and numbers in all snapshots, on every branch, and
 prints each text in which PATTERN is found once: at the snapshot that has it first.
+Sums of tokens and keys that Hindcast adds to a transcript are left out.
 Without SESSION it searches all sessions of the store, without STORE those of all
 stores, newest first.
 

@@ -76,7 +76,8 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 			if active, err = v.tokens(ctx, &v.active, slices.Collect(v.those(true))); err == nil {
 				var on []match
 				on, err = active.search(ctx, v.bytes(), s.Pattern)
-				g.active = firsts(on, g.seed)
+				g.active = firsts(slices.DeleteFunc(on, g.isAdded), g.seed)
+				g.way = position{}
 			}
 		}
 		if err != nil {
@@ -311,11 +312,29 @@ func (g *grep) hit(m match) (hit Hit, ok bool) {
 	if g.Orphaned && hit.Active != model.NoNode {
 		return hit, false
 	}
-	g.way.lead(&g.places, g.bytes(), g.rope(m.visit).pieces)
-	g.way.to(&hit, int(m.at))
+	g.place(&hit, m)
+	if g.features.IsAdded != nil && g.features.IsAdded(hit.Path, hit.Key) {
+		return hit, false
+	}
 	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && (hit.Tool != g.Tool || hit.Key) || g.Failed && !hit.Failed {
 		return hit, false
 	}
 	g.told[sum] = m.visit
 	return hit, true
+}
+
+// place fills in where a match is.
+func (g *grep) place(hit *Hit, m match) {
+	g.way.lead(&g.places, g.bytes(), g.rope(m.visit).pieces)
+	g.way.to(hit, int(m.at))
+}
+
+// isAdded reports whether the store itself added what was matched.
+func (g *grep) isAdded(m match) bool {
+	if g.features.IsAdded == nil {
+		return false
+	}
+	var hit Hit
+	g.place(&hit, m)
+	return g.features.IsAdded(hit.Path, hit.Key)
 }

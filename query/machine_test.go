@@ -84,6 +84,9 @@ func TestSearchHome_isItsStoresOneByOne(t *testing.T) {
 			words = append(words, list[len(words)%len(list)], hit.Text[hit.From:hit.To])
 		}
 	}
+	for n := range 1000 { // which may be numbers, and parts of such
+		words = append(words, fmt.Sprint(n))
+	}
 	slices.Sort(words)
 	words = slices.Compact(words)
 	found := 0

@@ -60,32 +60,44 @@ func (f *scanning) isDecided(quoted []byte) bool {
 	return f.decided[maphash.Bytes(seed, quoted[1:len(quoted)-1])]
 }
 
-// takeMessage finds the pattern in the strings of a message. It returns false to end the scan.
+// takeMessage finds the pattern in the strings and numbers of a message. It returns false to end the scan.
 func (f *scanning) takeMessage(m *store.Scanned) bool {
 	from, end := 0, 0 // of the last string
 	for at := f.nextSpelled(m.JSON, 0); at >= 0; {
 		for end <= at {
-			if from, end = nextString(m.JSON, end); from < 0 {
-				return true
-			}
+			from, end = nextString(m.JSON, end)
 		}
 		behind := at + 1
-		if from < at && at < end-1 {
-			if !f.takeString(m, from, end) {
+		switch {
+		case from < at && at < end-1:
+			if !f.takeText(m, from+1, end-1) {
 				return false
 			}
 			behind = end
+		case at < from && isNumeric(m.JSON[at]):
+			first, last := at, at
+			for first > 0 && isNumeric(m.JSON[first-1]) {
+				first--
+			}
+			for last < from && isNumeric(m.JSON[last]) {
+				last++
+			}
+			if isNumber(m.JSON[first:last]) && !f.takeText(m, first, last) {
+				return false
+			}
+			behind = last
 		}
 		at = f.nextSpelled(m.JSON, behind)
 	}
 	return true
 }
 
-// nextString returns where the next string of a JSON text begins and ends, with its quotes; -1 where no more follows.
+// nextString returns where the next string of a JSON text begins and ends, with its quotes; the end of the text where no more
+// follows.
 func nextString(text []byte, at int) (from, to int) {
 	n := bytes.IndexByte(text[at:], '"')
 	if n < 0 {
-		return -1, len(text)
+		return len(text), len(text)
 	}
 	from = at + n
 	for to = from + 1; to < len(text); to++ {
@@ -102,21 +114,22 @@ func nextString(text []byte, at int) (from, to int) {
 			return from, to + 1
 		}
 	}
-	return -1, len(text)
+	return len(text), len(text)
 }
 
 // longestNeedle bounds the bytes of a text by which [SessionHit.Locate] looks for it.
 const longestNeedle = 200
 
-// takeString takes the string of a message at from, if the pattern matches. It returns false to end the scan.
-func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
-	text := m.JSON[from+1 : to-1]
+// takeText takes the text of a string, or the number, that a message has from a place on, if the pattern matches. It returns
+// false to end the scan.
+func (f *scanning) takeText(m *store.Scanned, from, to int) bool {
+	text := m.JSON[from:to]
 	var spelled uint64
 	if bytes.IndexByte(text, '\\') >= 0 {
 		if spelled = maphash.Bytes(spelledSeed, text); f.decided[spelled] {
 			return true
 		}
-		f.unquoted = jsontape.AppendUnquoted(slices.Grow(f.unquoted[:0], len(text)), m.JSON[from:to])
+		f.unquoted = jsontape.AppendUnquoted(slices.Grow(f.unquoted[:0], len(text)), m.JSON[from-1:to+1])
 		text = f.unquoted
 	}
 	sum := maphash.Bytes(seed, text)
@@ -130,7 +143,7 @@ func (f *scanning) takeString(m *store.Scanned, from, to int) bool {
 		return true
 	}
 	hit.Visit, hit.Active, hit.Message, hit.Role, hit.Path = model.NoNode, model.NoNode, -1, m.Role, m.Path
-	behind := bytes.TrimLeft(m.JSON[to:], " \t\r\n")
+	behind := bytes.TrimLeft(m.JSON[to:], "\" \t\r\n")
 	hit.Key = len(behind) > 0 && behind[0] == ':'
 	for i := range m.Blocks {
 		if b := &m.Blocks[i]; b.From <= from && from < b.To {

@@ -89,9 +89,9 @@ func longRollout(turns, size int) []byte {
 // A search that does not read sessions finds the texts that one that reads them finds, of the same speakers, at the same
 // snapshots.
 func TestSearchHome_scansAsItReads(t *testing.T) {
-	var hits, sessions, compared int
+	var hits, sessions, compared, numbers int
 	scanned, ownScanned := map[string]int{}, map[string]int{}
-	own := strings.Fields("message true null error user text name input tool toolUse status success assistant reasoning json role content context err er type unknown")
+	own := strings.Fields("message true null error user text name input tool toolUse status success assistant reasoning json role content context err er type unknown model")
 	for _, s := range scannedStores(t) {
 		for info, err := range s.Sessions(t.Context()) {
 			if err != nil {
@@ -130,6 +130,14 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 			for _, word := range own {
 				words[word] = true
 			}
+			for _, word := range strings.Fields("meta messages cwd version mode usage token cost 4 12 00 1.0 -1") {
+				words[word] = true
+			}
+			for _, hit := range find(query.HomeSearch{Search: query.Search{Pattern: expr(t, "^[-0-9.]{2,}$")}, Exact: true}) {
+				if numbers++; len(words) < 60 {
+					words[hit.Text] = true
+				}
+			}
 			for word := range words {
 				patterns = append(patterns, query.Literal(word, query.SmartCase), query.Literal(word, query.MatchCase))
 			}
@@ -165,7 +173,7 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 		if ownScanned[kind] < 50 {
 			t.Errorf("%d words of Hindcast's own were found without reading sessions of %s", ownScanned[kind], kind)
 		}
-		if scanned[kind] < 500 || hits < 2000 || sessions < 10 {
+		if scanned[kind] < 500 || hits < 2000 || sessions < 10 || numbers < 100 {
 			t.Errorf("%d hits, and %d without reading sessions of %s", hits, scanned[kind], kind)
 		}
 	}

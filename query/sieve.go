@@ -34,7 +34,7 @@ func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: newLoomed(v.store, weave)}
+	q := &Session{store: v.store, features: v.features, reading: make(chan struct{}, 1), source: newLoomed(v.store, weave)}
 	q.visits, q.states = v.visits, &states{slots: v.states.slots, ropes: make([]rope, len(v.states.ropes))}
 	q.places.forget()
 	return &view{q, q.visits, q.states}, nil

@@ -54,6 +54,9 @@ type Features struct {
 	// the field Mentions.
 	Sieve    func(ctx context.Context, session string, text []byte, has func([]byte) bool) (weave func(context.Context, []model.Ref, Loom) error, err error)
 	Mentions func(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
+	// IsAdded reports whether the store itself adds the text at a JSON Pointer to states, of a key that of its value: a sum, or a
+	// key around what the agent wrote. A search leaves it out. Nil for a store that adds none.
+	IsAdded func(pointer string, key bool) bool
 	// Scanner finds messages with a text without reading sessions; nil for a store that has to.
 	Scanner *Scanner
 

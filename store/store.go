@@ -151,7 +151,8 @@ func MeetingPoint(ctx context.Context, s Store, ref model.Ref) (model.Ref, error
 	return model.Ref{}, nil
 }
 
-// Mentions reports whether states of a session may contain a text, in any of their strings, keys and numbers.
+// Mentions reports whether states of a session may contain a text, in any of their strings, keys and numbers that
+// [Features].IsAdded does not leave out.
 // has reports whether given bytes of JSON may contain it, however they spell it; it may ignore the case of letters. False
 // is certain, so that a search need not read the session. A store that cannot tell without reading states returns true. It
 // returns the errors of Headers.

@@ -509,8 +509,9 @@ func readsMentions(t *testing.T, r *reader) {
 				continue
 			}
 			for n := range jsontape.Node(tape.Len()) {
-				for _, text := range []string{string(tape.RawKey(n)), string(tape.Raw(n))} {
-					if text = text[:min(len(text), 80)]; text == "" || seen[text] || text[0] == '{' || text[0] == '[' {
+				pointer := tape.Pointer(n)
+				for i, text := range []string{string(tape.RawKey(n)), string(tape.Raw(n))} {
+					if text = text[:min(len(text), 80)]; text == "" || seen[text] || text[0] == '{' || text[0] == '[' || tells.IsAdded(pointer, i == 0) {
 						continue
 					}
 					seen[text] = true

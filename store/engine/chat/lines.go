@@ -160,7 +160,7 @@ func (l *Lines[R]) recallFile(in engine.In, name string) (at tree.Stamp, was *Fi
 	return at, was, err == nil && was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size, err
 }
 
-// Read reads a file, or only its new lines. The errors are those of tree.Tree.
+// Read reads a file, or only its new lines. It returns the errors of tree.Tree.
 func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R], error) {
 	at, was, same, err := l.recallFile(in, name)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 //
 // A state consists of the texts of its records and of Hindcast's own words around them. A text in neither the
 // session's files nor these words is therefore in no state. So the search scans the raw files, some gigabytes
-// a second, and decodes nothing.
+// a second, and decodes nothing. Sums of tokens and the keys around messages are no text that it looks for: see isAdded.
 //
 // A quote, a backslash, a letter outside ASCII, and a letter that some writers escape for HTML may be spelled
 // otherwise: that the search knows. It holds only if the writer escaped no other letter, which no writer has a
-// reason to do. It does not hold for a number, which may be a sum.
+// reason to do.
 
 // Plain is a [Format] whose states say nothing but what stands in files of the session,
 // besides the words of messages and of [Meta]. Their writer escapes in JSON what it must, and
@@ -34,42 +34,38 @@ type Plain interface {
 	Adds(e *Entry) int
 }
 
-// ownWords are Hindcast's own words in messages, in lower case. ownOutside has its words around messages and in their
-// costs, as one text, besides ownFirst, the key of the messages, which is first in each state.
-var (
-	ownWords = strings.Fields(strings.ToLower(`role content id text context type reasoning failure toolUse toolUseId name input
-		toolResult status success error json raw system user assistant tool unknown`))
-	ownOutside = strings.ToLower(`meta model cwd gitBranch gitCommit version mode usage inputTokens outputTokens totalTokens
-		cacheReadInputTokens cacheWriteInputTokens metadata metrics latencyMs cost`)
-)
+// ownWords are Hindcast's own words in messages, in lower case.
+var ownWords = strings.Fields(strings.ToLower(`role content id model text context type reasoning failure toolUse toolUseId name input
+	toolResult status success error json raw system user assistant tool unknown`))
 
-const ownFirst = "messages"
-
-// isNumber reports whether a text may be a number, or a part of one.
-func isNumber(text []byte) bool {
-	return len(bytes.Trim(text, "0123456789+-.eE")) == 0
+// isAdded implements [store.Features].IsAdded. Hindcast adds the usage of an answer, which other records may count, and the keys
+// around messages.
+func isAdded(pointer string, key bool) bool {
+	parts := strings.SplitN(pointer, "/", 5) // the first is empty
+	switch {
+	case len(parts) < 2:
+		return false
+	case len(parts) == 2 || parts[1] == "meta":
+		return key
+	}
+	return len(parts) > 3 && parts[1] == "messages" && (parts[3] == "usage" || parts[3] == "metadata" || parts[3] == "cost")
 }
 
-// ownWith returns the ownWords that have a text. others reports whether it may also stand outside of messages or in a
-// number.
-func ownWith(text []byte) (words []string, others bool) {
+// ownWith returns the ownWords that have a text.
+func ownWith(text []byte) (words []string) {
 	lower := string(bytes.ToLower(text))
 	for _, word := range ownWords {
 		if strings.Contains(word, lower) {
 			words = append(words, word)
 		}
 	}
-	return words, isNumber(text) || strings.Contains(ownOutside, lower)
+	return words
 }
-
-// isOwnFirst reports whether ownFirst has a text.
-func isOwnFirst(text []byte) bool { return strings.Contains(ownFirst, string(bytes.ToLower(text))) }
 
 // plainFormat returns the format where the bytes of files tell which states have a text.
 func (s *Store) plainFormat(text []byte) (format Plain, ok bool) {
 	format, ok = s.format.(Plain)
-	words, others := ownWith(text)
-	return format, ok && len(words) == 0 && !others && !isOwnFirst(text)
+	return format, ok && len(ownWith(text)) == 0
 }
 
 // Mentions reports whether states of a session may have a text in them, see store.Mentions.

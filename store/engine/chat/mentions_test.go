@@ -10,10 +10,16 @@ import (
 	"hindcast/store/media/tree"
 )
 
-func TestIsNumber(t *testing.T) {
-	for text, want := range map[string]bool{"": true, "622": true, "1.5e3": true, "first question": false, "a1": false, "622 x": false, "1x2": false} {
-		if got := isNumber([]byte(text)); got != want {
-			t.Errorf("%q: %t", text, got)
+// A search leaves out what Hindcast adds to states, and nothing that an agent wrote.
+func TestIsAdded(t *testing.T) {
+	for pointer, want := range map[string][2]bool{ // of the value, and of its key
+		"": {}, "/messages": {false, true}, "/meta": {false, true}, "/meta/cwd": {false, true},
+		"/messages/3/usage": {true, true}, "/messages/3/usage/inputTokens": {true, true}, "/messages/3/cost": {true, true},
+		"/messages/3/metadata/metrics/latencyMs": {true, true}, "/messages/3": {}, "/messages/3/role": {}, "/messages/3/raw/usage/cost": {},
+		"/messages/3/content/0/text": {},
+	} {
+		if got := [2]bool{isAdded(pointer, false), isAdded(pointer, true)}; got != want {
+			t.Errorf("%q: %t", pointer, got)
 		}
 	}
 }
@@ -40,7 +46,7 @@ func TestContains(t *testing.T) {
 	if found, err := new(Store).fileContains(t.Context(), in.Tree, "f", len("\u043f"), has(`\u043f`)); !found || err != nil {
 		t.Errorf("an escape over the end of a piece: %t, %v", found, err)
 	}
-	if words, _ := ownWith([]byte("Assist")); !slices.Equal(words, []string{"assistant"}) {
+	if words := ownWith([]byte("Assist")); !slices.Equal(words, []string{"assistant"}) {
 		t.Error("a role is no word of Hindcast's")
 	}
 }

@@ -72,10 +72,11 @@ type lineScan struct {
 	composes []byte
 	// words are the ownWords with the text that are not decided. While there are any, each line is scanned.
 	words []string
-	// settings are the settings with the text, by their names, which the next entry has, and first says that its state has the
-	// text in ownFirst. While there are any, each line is scanned.
+	// settings are the settings with the text, by their names, which the next entry has. While there are any, each line is
+	// scanned.
 	settings map[string][]byte
-	first    bool
+	// model is the JSON string of the model that the last scanned setting names, nil for none.
+	model []byte
 	// buf has whole lines of the file from offset from on. The first old bytes were scanned before. waits says that a line
 	// may be left to be scanned with the next lines, and late is the offset of the last that was.
 	buf     []byte
@@ -92,10 +93,6 @@ type lineScan struct {
 // scanSession implements store.Scanner.
 func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan) (done bool, err error) {
 	teller := s.format.(LineTeller)
-	words, others := ownWith(scan.Text)
-	if others {
-		return false, nil
-	}
 	in := s.storage.In()
 	at, known := s.knownSpot(session)
 	if !known {
@@ -112,7 +109,7 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 		return false, s.Wrap(err, "search session %q", session)
 	}
 	defer file.Close() // it was only read
-	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes()), words: words, first: isOwnFirst(scan.Text)}
+	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes()), words: ownWith(scan.Text)}
 	l.scanned.ToolOf = l.findTool
 	done, err = l.scanFile(ctx, file, &s.searched)
 	return done, s.Wrap(err, "search session %q", session)
@@ -182,7 +179,7 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 			return true, true
 		}
 		l.words = slices.DeleteFunc(l.words, func(word string) bool { return l.Decided(jsontape.AppendQuoted(nil, word)) })
-		own := len(l.words)+len(l.settings) > 0 || l.first
+		own := len(l.words)+len(l.settings) > 0
 		if !own {
 			at = l.Next(l.buf, at)
 		}
@@ -208,11 +205,14 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 // mostPassed bounds the strings that are passed over without parsing their line.
 const mostPassed = 1 << 10
 
+// beforeString has the bytes that JSON allows before a string.
+var beforeString = []byte("{[:, \t")
+
 // passDecided returns the end of the string of a line that has a place in it, if nothing new is found in it; else 0.
 func (l *lineScan) passDecided(line []byte, at int) int {
 	first := max(0, at-mostPassed)
 	from := first + bytes.LastIndexByte(line[first:at], '"')
-	if from < max(first, 1) || line[from-1] == '\\' { // it is inside of a string
+	if from < max(first, 1) || bytes.IndexByte(beforeString, line[from-1]) < 0 { // the string may begin elsewhere
 		return 0
 	}
 	n := bytes.IndexByte(line[at:min(len(line), at+mostPassed)], '"')
@@ -246,15 +246,9 @@ func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 	case tells != Speaks && tells != Extends:
 		return true, tells == Silent
 	}
-	if l.first && tells == Speaks {
-		l.first = false
-		if !l.Take(&store.Scanned{JSON: []byte(`"` + ownFirst + `":[]`), Path: "/" + ownFirst, At: when, Place: line.At, Nth: -1}) {
-			return false, true
-		}
-	}
-	if model := l.settings[settingModel]; model != nil && len(messages) > 0 {
+	if l.model != nil && len(messages) > 0 {
 		if last := &messages[len(messages)-1]; last.Role == Assistant {
-			last.Model = jsontape.Unquote(model)
+			last.Model = jsontape.Unquote(l.model)
 		}
 	}
 	for i := range messages {
@@ -269,6 +263,9 @@ func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 func (l *lineScan) noteSettings(list []Block) (sure bool) {
 	for i := range list {
 		b := &list[i]
+		if b.Name == settingModel {
+			l.model = bytes.Clone(b.Body)
+		}
 		switch found := l.Next(b.Body, 0) >= 0; {
 		case found && b.Name == "":
 			return false

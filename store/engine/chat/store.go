@@ -141,7 +141,7 @@ func (s *Store) closeDatabases() error {
 func (s *Store) Features() store.Features {
 	f := s.Store.Features()
 	f.AnyOrder, f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.AnyOrder, s.Find, s.Tally, s.NamesForks, s.FindAcross, s.Labels
-	f.Weave, f.Apart, f.Sieve, f.Mentions = s.Weave, s.TakeApart, s.Sieve, s.Mentions
+	f.Weave, f.Apart, f.Sieve, f.Mentions, f.IsAdded = s.Weave, s.TakeApart, s.Sieve, s.Mentions, isAdded
 	f.Gaps, f.Plan, f.Apply = s.Gaps, s.Plan, s.Apply
 	if _, ok := s.format.(LineTeller); ok {
 		f.Scanner = &store.Scanner{Scan: s.scanSession, Find: s.findPlace}
@@ -313,7 +313,7 @@ func (s *Session) answerAt(i int) int {
 	return first
 }
 
-// Gaps returns no gaps. The errors are those of State.
+// Gaps returns no gaps. It returns the errors of State.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	_, _, err := s.findEntry(ctx, ref)
 	return model.Gaps{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
