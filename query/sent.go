@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -166,6 +167,8 @@ type sentRequest struct {
 	blocks []sentBlock
 	list   []int32
 	walk   *sentWalk
+	// of is what the store has of it.
+	of request.Request
 }
 
 // yieldBlocks yields the blocks in the order in which they are sent.
@@ -317,7 +320,7 @@ func (w *sentWalk) readRequest(ctx context.Context, n model.Node) (*sentRequest,
 			all = old
 		}
 	}
-	r := &sentRequest{visit: n, before: w.requests[n], onPath: w.visits[n].onPath, walk: w}
+	r := &sentRequest{visit: n, before: w.requests[n], onPath: w.visits[n].onPath, walk: w, of: of}
 	if err := w.addBody(r, of.Body); err != nil {
 		return nil, w.failed(n, err)
 	}
@@ -401,24 +404,36 @@ func (q *Session) FindSent(ctx context.Context, t *model.Timeline, x *Expr) iter
 	return func(yield func(Found, error) bool) {
 		holds, end := x.Filter(ctx)
 		defer end()
-		type answer struct{ visit, before model.Node }
-		var answers []answer
+		var answers []judgedAnswer
 		nothing := func(int32, *jsontape.Tape, jsontape.Node) {}
-		if err := q.newSentWalk(nothing).walk(ctx, func(r *sentRequest) { answers = append(answers, answer{r.visit, r.before}) }); err != nil {
+		if err := q.newSentWalk(nothing).walk(ctx, func(r *sentRequest) {
+			a := judgedAnswer{visit: r.visit, before: r.before, of: r.of}
+			if last := len(answers) - 1; last >= 0 && bytes.Equal(answers[last].of.Body, a.of.Body) {
+				a.of.Body = answers[last].of.Body // the system prompt, which many requests share
+			}
+			if a.of.HasMessages() {
+				a.judge(ctx, a.of.Body, holds)
+				a.of = request.Request{}
+			}
+			answers = append(answers, a)
+		}); err != nil {
 			yield(Found{}, err)
 			return
 		}
 		was := map[model.Node]Turn{model.NoNode: TurnsFalse}
-		for _, a := range answers {
-			f := Found{Visit: a.visit}
-			var err error
-			if f.Turn, f.Why, err = judgeRequest(ctx, q.store, AroundOf(t, a.visit), holds); err != nil {
-				yield(f, err)
+		for i := range answers {
+			a := &answers[i]
+			if a.is == Passed {
+				a.complete(ctx, q.store, AroundOf(t, a.visit), holds)
+			}
+			if a.err != nil {
+				yield(Found{Visit: a.visit, Turn: a.is, Why: a.why}, a.err)
 				return
 			}
-			was[a.visit] = f.Turn
-			if was[a.before] == f.Turn {
-				f = Found{Visit: a.visit}
+			was[a.visit] = a.is
+			f := Found{Visit: a.visit}
+			if was[a.before] != a.is {
+				f.Turn, f.Why = a.is, a.why
 			}
 			if !yield(f, nil) {
 				return
@@ -427,20 +442,44 @@ func (q *Session) FindSent(ctx context.Context, t *model.Timeline, x *Expr) iter
 	}
 }
 
-// judgeRequest says by an expression what the request at a snapshot is: TurnsTrue, TurnsFalse, or Fails and why.
-func judgeRequest(ctx context.Context, s store.Store, at Around, holds func([]byte) (bool, error)) (is Turn, why string, err error) {
-	sent, err := RequestAt(ctx, s, at)
-	if err != nil {
-		return Fails, "", err
+// judgedAnswer is an answer, and what an expression says of its request: TurnsTrue, TurnsFalse, or Fails and why; Passed
+// where it was not asked yet. err ends the search.
+type judgedAnswer struct {
+	visit, before model.Node
+	of            request.Request
+	is            Turn
+	why           string
+	err           error
+}
+
+// complete judges a request whose messages the store takes from the state.
+func (a *judgedAnswer) complete(ctx context.Context, s store.Store, at Around, holds func([]byte) (bool, error)) {
+	of := answer{at: at.Neighbour}
+	if a.of.ByState {
+		if of.conversation, a.err = conversationAt(ctx, s, at.Neighbour); a.err == nil {
+			of.sent = beforeAnswer(of.conversation)
+			a.of.Usage = usageOf(of.conversation, of.sent)
+		}
 	}
+	var sent *Sent
+	if a.err == nil {
+		sent, a.err = at.complete(ctx, s, a.of, of)
+	}
+	if a.is = Fails; a.err == nil {
+		a.judge(ctx, sent.Body, holds)
+	}
+}
+
+// judge says by an expression what the request with a body is.
+func (a *judgedAnswer) judge(ctx context.Context, body []byte, holds func([]byte) (bool, error)) {
 	limit := (*LimitError)(nil)
-	switch is, err := holds(sent.Body); {
+	a.is = TurnsFalse
+	switch is, err := holds(body); {
 	case errors.As(err, &limit) || ctx.Err() != nil:
-		return Fails, "", err
+		a.is, a.err = Fails, err
 	case err != nil:
-		return Fails, err.Error(), nil
+		a.is, a.why = Fails, err.Error()
 	case is:
-		return TurnsTrue, "", nil
+		a.is = TurnsTrue
 	}
-	return TurnsFalse, "", nil
 }

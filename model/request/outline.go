@@ -64,12 +64,13 @@ type Outline struct {
 	sums []uint64
 }
 
-// NewOutline reads a request that has a body. The error is a *jsontape.SyntaxError.
+// NewOutline reads a request that has a body, and proves it where there is a digest. The error is a *jsontape.SyntaxError.
 func NewOutline(r Request) (*Outline, error) {
 	t, err := jsontape.Parse(r.Body)
 	if err != nil {
 		return nil, err
 	}
+	r.prove(t)
 	o := &Outline{Request: r, Tape: t, Conversation: conversation.Decode(t)}
 	o.Model = textOf(t, t.Find(0, "model"))
 	if system := t.Find(0, "system"); t.Kind(system) == jsontape.Array {

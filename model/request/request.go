@@ -22,8 +22,11 @@ type Request struct {
 	// Body is its JSON: an object with the messages, and with the system prompt and the tools as far as they are
 	// known. Nil says that the store has nothing of requests.
 	Body []byte
+	// Digest is the SHA-256 that the agent kept of the request: of its JSON with the keys of objects sorted, in hex; ""
+	// where it kept none.
+	Digest string
 	// Proven says that Body was sent as it stands, but for the order of keys, and for what the agent's digest leaves
-	// out: it has the digest that the agent kept of the request. Else it is put together from the store.
+	// out: it has the Digest. Else it is put together from the store. [NewOutline] finds it out.
 	Proven bool
 	// Unknown names the parts of the request that the store does not have, such as "tools".
 	Unknown []string

@@ -115,6 +115,9 @@ type format struct {
 	dir    string // of the storage
 	lines  chat.Lines[record]
 	firsts sync.Map // the first record of each file of a session: it does not change
+
+	requestsMu sync.Mutex
+	requests   engine.Recent[*requests] // by file
 }
 
 func newFormat(dir string) *format {

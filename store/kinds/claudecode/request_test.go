@@ -30,6 +30,13 @@ func requestsOf(t *testing.T, path, session string) map[string]request.Request {
 			t.Fatal(err)
 		}
 		if r.Answer == line.Header(n).ID {
+			if r.HasMessages() {
+				o, err := request.NewOutline(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r = o.Request
+			}
 			all[line.Name(n)] = r
 		}
 	}
@@ -77,7 +84,7 @@ func TestRequest_damaged(t *testing.T) {
 		{"no blobs", without(`"type":"api-request-blob"`), "2 of 12 messages", true},
 		{"no shape", without(`"type":"api-request-shape"`), "system prompt, tools", true},
 		{"a message is another", bytes.Replace(text, []byte(`"role":"user","content":"call: Edit {`), []byte(`"role":"user","content":"Edit: {`), 1), "1 of 12 messages", true},
-		{"the settings are others", bytes.ReplaceAll(text, []byte(`"max_tokens":128000`), []byte(`"max_tokens":1`)), "something: the digest that Claude Code kept is of another request", true},
+		{"the settings are others", bytes.ReplaceAll(text, []byte(`"max_tokens":128000`), []byte(`"max_tokens":1`)), "something: the digest that the agent kept is of another request", true},
 		{"no base", without(`"type":"api-request",`, `"keep":0`), "messages: the request before it is not in the file", true},
 		{"no request", without(`"type":"api-request",`), "", false},
 	} {
