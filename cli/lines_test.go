@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -774,24 +775,32 @@ func (s *score) add(t testing.TB, place string, l *line, run *storyTold) {
 	}
 }
 
+// blameSeeds are the first and the last seed of the repositories.
+var blameSeeds = [2]*uint64{
+	flag.Uint64("blame-from", 1, "the first seed of the repositories that blame is tested on"),
+	flag.Uint64("blame-to", 2, "the last one"),
+}
+
 // A line that is told to be of a step is of that step, whatever people and sessions write, copy, rebase, format, rename,
 // squash and throw away in 500 commits.
 func TestBlame_tellsWhoWroteALine(t *testing.T) {
 	scores := map[string]*score{}
-	for _, seed := range []uint64{1, 2} {
-		a := newAuthor(t, seed)
-		for a.marks < 500 {
-			a.round()
-		}
-		a.kind = "uncommitted"
-		for _, name := range a.files {
-			a.session(a.someone(), a.at, name)
-			a.person(a.at, name)
-		}
-		a.save()
-		c := start(t, sample.Rows())
-		c.Kinds = realKinds()
-		a.scoreLines(c, scores)
+	for seed := *blameSeeds[0]; seed <= *blameSeeds[1]; seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			a := newAuthor(t, seed)
+			for a.marks < 500 {
+				a.round()
+			}
+			a.kind = "uncommitted"
+			for _, name := range a.files {
+				a.session(a.someone(), a.at, name)
+				a.person(a.at, name)
+			}
+			a.save()
+			c := start(t, sample.Rows())
+			c.Kinds = realKinds()
+			a.scoreLines(c, scores)
+		})
 	}
 	var all score
 	for _, kind := range slices.Sorted(maps.Keys(scores)) {

@@ -68,7 +68,7 @@ func (e *FileEdit) overwrites() bool { return e.before == nil && e.after != nil 
 type numberedHunk struct {
 	at         int // of its first line before the step, from 0; -1 if it is not known
 	old, lines []uint64
-	added      []uint64
+	from       []int32 // the place in old of each of lines, align.None for an added one
 }
 
 // LineTracer finds the edits that wrote lines. It must not be used concurrently; the zero LineTracer is ready.
@@ -102,8 +102,17 @@ func (t *LineTracer) Edit(at time.Time, place int, c *filechange.Change) FileEdi
 	return e
 }
 
-// numberHunk returns a hunk with numbers for its lines.
+// numberHunk returns a hunk with numbers for its lines. A removed line is kept where the lines added in its place have
+// the same text.
 func (t *LineTracer) numberHunk(h *filechange.Hunk) (out numberedHunk) {
+	old, lines := 0, 0 // where the lines that are replaced begin
+	pair := func() {
+		for i, k := range t.aligner.Align(out.old[old:], out.lines[lines:]) {
+			if k != align.None {
+				out.from[lines+int(k)] = int32(old + i)
+			}
+		}
+	}
 	for _, line := range h.Lines {
 		sign := line[:min(len(line), 1)]
 		number := t.numberText(line[len(sign):])
@@ -112,11 +121,15 @@ func (t *LineTracer) numberHunk(h *filechange.Hunk) (out numberedHunk) {
 		case "-":
 			out.old = append(out.old, number)
 		case "+":
-			out.lines, out.added = append(out.lines, number), append(out.added, number)
+			out.lines, out.from = append(out.lines, number), append(out.from, align.None)
 		default:
+			pair()
+			out.from = append(out.from, int32(len(out.old)))
 			out.old, out.lines = append(out.old, number), append(out.lines, number)
+			old, lines = len(out.old), len(out.lines)
 		}
 	}
+	pair()
 	out.at = h.Old - 1
 	if len(out.old) == 0 { // the line before it
 		out.at = h.Old
@@ -206,7 +219,11 @@ func (t *LineTracer) Follow(parents []*TracedText, text string, edits []FileEdit
 		if !slices.ContainsFunc(out.origins, isFresh) {
 			return out
 		}
-		found := t.findWriters(parents[0], out.lines, edits, span)
+		found, whole := t.findWriters(parents[0], out.lines, edits, span)
+		if whole && len(parents) == 1 {
+			out.origins = found
+			return out
+		}
 		for k, o := range out.origins {
 			if isFresh(o) && found[k] != nil {
 				if out.origins[k] = found[k]; o != mark {
@@ -224,9 +241,10 @@ func (t *LineTracer) Follow(parents []*TracedText, text string, edits []FileEdit
 }
 
 // findWriters returns the origins of the lines of a commit that the edits of a span added, nil for a line that no edit
-// did.
-func (t *LineTracer) findWriters(parent *TracedText, commit []uint64, edits []FileEdit, span [2]int) []*origin {
-	found := make([]*origin, len(commit))
+// did. whole reports that the edits of a copy end in the text of the commit, and found are the origins of all its lines.
+func (t *LineTracer) findWriters(parent *TracedText, commit []uint64, edits []FileEdit, span [2]int) (found []*origin, whole bool) {
+	found = make([]*origin, len(commit))
+	var ends []*origin // of the copies that end in the text
 	done := map[int]bool{}
 	for i := span[0]; i < span[1]; i++ {
 		of := edits[i].Copy
@@ -234,7 +252,15 @@ func (t *LineTracer) findWriters(parent *TracedText, commit []uint64, edits []Fi
 			continue
 		}
 		done[of] = true
-		for k, o := range t.traceCopy(parent, commit, edits, span, of) {
+		traced, isEnd := t.traceCopy(parent, commit, edits, span, of)
+		if isEnd && ends == nil {
+			ends = slices.Clone(traced)
+		} else if isEnd {
+			for k, o := range traced {
+				ends[k] = ends[k].union(o)
+			}
+		}
+		for k, o := range traced {
 			if o != nil && !o.unknown {
 				if found[k] != nil {
 					o = o.union(found[k])
@@ -243,11 +269,15 @@ func (t *LineTracer) findWriters(parent *TracedText, commit []uint64, edits []Fi
 			}
 		}
 	}
-	return found
+	if ends != nil {
+		return ends, true
+	}
+	return found, false
 }
 
-// traceCopy returns the origins of the lines of a commit by the edits of one copy of the file.
-func (t *LineTracer) traceCopy(parent *TracedText, commit []uint64, edits []FileEdit, span [2]int, of int) []*origin {
+// traceCopy returns the origins of the lines of a commit by the edits of one copy of the file, and whether these end in the
+// text of the commit.
+func (t *LineTracer) traceCopy(parent *TracedText, commit []uint64, edits []FileEdit, span [2]int, of int) (origins []*origin, isEnd bool) {
 	at := *parent
 	states := []TracedText{at}
 	astray := map[uint64]*origin{} // lines of hunks that fit nowhere
@@ -263,28 +293,30 @@ func (t *LineTracer) traceCopy(parent *TracedText, commit []uint64, edits []File
 		if e.before != nil {
 			at = t.goOn(states, e.before)
 		}
-		after := e.after
-		if after == nil {
-			var left []numberedHunk
-			after, left = placeHunks(at.lines, e.hunks)
+		after, left := at.placeHunks(e.hunks, by)
+		switch {
+		case e.after != nil && !slices.Equal(after.lines, e.after):
+			at = t.carryLines(at, e.after, by)
+		default:
+			at = after
 			for _, h := range left {
-				for _, line := range h.added {
+				h.eachAdded(func(line uint64) {
 					if o, known := astray[line]; known {
 						astray[line] = o.union(by)
 					} else {
 						astray[line] = by
 					}
-				}
+				})
 			}
 		}
-		at = t.carryLines(at, after, by)
 		states = append(states, at)
 	}
+	isEnd = len(astray) == 0 && slices.Equal(at.lines, commit)
 	at = t.goOn(states, commit)
 	if len(astray) > 0 {
 		t.findAstray(&at, parent.lines, astray)
 	}
-	return at.origins
+	return at.origins, isEnd
 }
 
 // goOn returns the next text of a chain, to which no record leads: a person made it of the last one, or a rewind put an
@@ -335,16 +367,18 @@ func countTexts(lines []uint64) map[uint64]int {
 	return times
 }
 
-// placeHunks returns lines with hunks put in, and the hunks that fit nowhere, or in several places.
-func placeHunks(lines []uint64, hunks []numberedHunk) (after []uint64, left []numberedHunk) {
+// placeHunks returns the text with hunks put in, and the hunks that fit nowhere, or in several places. The lines that a
+// hunk adds have the origin by.
+func (x *TracedText) placeHunks(hunks []numberedHunk, by *origin) (after TracedText, left []numberedHunk) {
+	after = TracedText{x.lines, slices.Clone(x.origins)}
 	shift, end := 0, 0 // end is that of the last hunk
 	for i := range hunks {
 		h := &hunks[i]
 		at := -1
-		if h.at >= 0 && hasAt(lines, h.old, h.at+shift) && h.at+shift >= end {
+		if h.at >= 0 && hasAt(after.lines, h.old, h.at+shift) && h.at+shift >= end {
 			at = h.at + shift
 		} else if len(h.old) > 0 {
-			at = onlyPlace(lines, h.old)
+			at = onlyPlace(after.lines, h.old)
 		}
 		if at < 0 {
 			left = append(left, *h)
@@ -354,9 +388,24 @@ func placeHunks(lines []uint64, hunks []numberedHunk) (after []uint64, left []nu
 			end = at + len(h.lines)
 		}
 		shift += len(h.lines) - len(h.old)
-		lines = slices.Concat(lines[:at], h.lines, lines[at+len(h.old):])
+		put := TracedText{origins: after.origins[at:]}
+		origins := make([]*origin, len(h.lines))
+		for k, from := range h.from {
+			origins[k] = put.originAt(from, by)
+		}
+		after.lines = slices.Concat(after.lines[:at], h.lines, after.lines[at+len(h.old):])
+		after.origins = slices.Concat(after.origins[:at], origins, after.origins[at+len(h.old):])
 	}
-	return lines, left
+	return after, left
+}
+
+// eachAdded calls do with each line that the hunk adds.
+func (h *numberedHunk) eachAdded(do func(line uint64)) {
+	for k, from := range h.from {
+		if from == align.None {
+			do(h.lines[k])
+		}
+	}
 }
 
 // hasAt reports whether lines have a part at a place.
@@ -462,50 +511,61 @@ func reverseLines(lines []uint64) []uint64 {
 	return lines
 }
 
-// doubtLooseLines makes the origin of lines unknown that may have been written anew: kept lines in a row without a text
-// that stands once, beside lines that were replaced, or beside the same text.
+// doubtLooseLines makes the origin of lines unknown that may have been written anew: kept lines without a text that
+// stands once, where between the nearest ones with such a text the lines changed in more ways than that a part without
+// their texts came or went at one place.
 func (t *LineTracer) doubtLooseLines(from, to *TracedText, match []int32) {
 	timesFrom, times := countTexts(from.lines), countTexts(to.lines)
-	for k := 0; k < len(match); {
-		end := k + 1
-		for end < len(match) && to.origins[end] == to.origins[k] && match[end] != align.None && match[end] == match[end-1]+1 {
+	tells := func(k int) bool {
+		line := to.lines[k]
+		return match[k] != align.None && t.weights[line] >= leastWeight && times[line] == 1 && timesFrom[line] == 1
+	}
+	for k, i := 0, 0; k <= len(match); k++ {
+		end, endFrom := k, len(from.lines)
+		for end < len(match) && !tells(end) {
 			end++
 		}
-		row := to.lines[k:end]
-		tells := func(line uint64) bool {
-			return t.weights[line] >= leastWeight && times[line] == 1 && timesFrom[line] == 1
+		if end < len(match) {
+			endFrom = int(match[end])
 		}
-		if match[k] == align.None || to.origins[k] == nil || slices.ContainsFunc(row, tells) {
-			k = end
-			continue
-		}
-		before, after := k, end // the changed lines on both sides
-		for before > 0 && match[before-1] == align.None {
-			before--
-		}
-		for after < len(match) && match[after] == align.None {
-			after++
-		}
-		gone, goneBehind := 0, len(from.lines)
-		if before > 0 {
-			gone = int(match[before-1]) + 1
-		}
-		if after < len(match) {
-			goneBehind = int(match[after])
-		}
-		if isReplaced(row, from.lines[gone:match[k]], to.lines[before:k]) || isReplaced(row, from.lines[match[end-1]+1:goneBehind], to.lines[end:after]) {
-			doubt := to.origins[k].union(nil)
-			for i := k; i < end; i++ {
-				to.origins[i] = doubt
+		if isDoubtful(from.lines[i:endFrom], to.lines[k:end], match[k:end], int32(i)) {
+			for ; k < end; k++ {
+				if match[k] != align.None {
+					to.origins[k] = to.origins[k].union(nil)
+				}
 			}
 		}
-		k = end
+		k, i = end, endFrom+1
 	}
 }
 
-// isReplaced reports whether a change beside a row of lines may have to do with them: lines were removed and others
-// added, or the same ones.
-func isReplaced(row, removed, added []uint64) bool {
-	isSame := func(line uint64) bool { return slices.Contains(row, line) }
-	return len(removed) > 0 && len(added) > 0 || slices.ContainsFunc(removed, isSame) || slices.ContainsFunc(added, isSame)
+// isDoubtful reports whether lines changed at several places, or at one where lines both came and went, or had the text of
+// a kept one. match has the partner of each line in a text, and old are the lines of that from first on.
+func isDoubtful(old, lines []uint64, match []int32, first int32) bool {
+	kept := map[uint64]bool{}
+	for k, line := range lines {
+		if match[k] != align.None {
+			kept[line] = true
+		}
+	}
+	isKept := func(line uint64) bool { return kept[line] }
+	places := 0
+	for k, i := 0, 0; k <= len(lines) && len(kept) > 0; k++ {
+		end, endOld := k, len(old)
+		for end < len(lines) && match[end] == align.None {
+			end++
+		}
+		if end < len(lines) {
+			endOld = int(match[end] - first)
+		}
+		added, removed := lines[k:end], old[i:endOld]
+		if len(added)+len(removed) > 0 {
+			places++
+		}
+		if places > 1 || len(added) > 0 && len(removed) > 0 || slices.ContainsFunc(added, isKept) || slices.ContainsFunc(removed, isKept) {
+			return true
+		}
+		k, i = end, endOld+1
+	}
+	return false
 }
