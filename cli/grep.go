@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clipperhouse/displaywidth"
@@ -192,10 +193,18 @@ type foundIn struct {
 func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2[query.Source, error]) iter.Seq2[foundIn, error] {
 	return func(yield func(foundIn, error) bool) {
 		var wrong error
+		var unlabelled sync.Map // the errors of sessions, by these
 		f.Timeline = func(ctx context.Context, in query.Source) (*model.Timeline, error) {
-			return f.app.labelledTimeline(ctx, in.Store, in.ID)
+			t, why, err := f.app.readLabelled(ctx, in.Store, in.ID)
+			if why != nil {
+				unlabelled.Store(in.ID, why)
+			}
+			return t, err
 		}
-		f.Looked = func(*query.Source) {
+		f.Looked = func(in *query.Source) {
+			if why, is := unlabelled.LoadAndDelete(in.ID); is {
+				f.app.warnUnlabelled(why.(error))
+			}
 			f.sessions++
 			wrong = errors.Join(wrong, p.Flush())
 			if f.progress != nil {

@@ -23,16 +23,26 @@ import (
 // labelledTimeline reads the headers and the labels of a session. That labels cannot be read is
 // said, and stops nothing.
 func (a *App) labelledTimeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
-	t, err := query.ReadTimeline(ctx, s, session)
-	if err != nil {
-		return nil, err
+	t, unlabelled, err := a.readLabelled(ctx, s, session)
+	a.warnUnlabelled(unlabelled)
+	return t, err
+}
+
+// readLabelled returns the timeline of a session with its labels. unlabelled says why labels cannot be read.
+func (a *App) readLabelled(ctx context.Context, s store.Store, session string) (t *model.Timeline, unlabelled, err error) {
+	if t, err = query.ReadTimeline(ctx, s, session); err != nil {
+		return nil, nil, err
 	}
-	labels, err := a.Labels.Of(ctx, s, session)
+	labels, unlabelled := a.Labels.Of(ctx, s, session)
+	t.SetLabels(labels)
+	return t, unlabelled, nil
+}
+
+// warnUnlabelled says why the labels of a session cannot be read; nil says nothing.
+func (a *App) warnUnlabelled(err error) {
 	if err != nil {
 		fmt.Fprintf(a.Err, "hindcast: %s; no label is known here\n", printable.String(err.Error()))
 	}
-	t.SetLabels(labels)
-	return t, nil
 }
 
 // latestSession returns the session of a store that changed last.

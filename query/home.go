@@ -25,7 +25,7 @@ type HomeSearch struct {
 	OnlyFirst, Exact bool
 	// Looked is called with each session that was searched to its end, or passed over; or nil.
 	Looked func(*Source)
-	// Timeline reads the timeline of a session, nil for that of its headers alone.
+	// Timeline reads the timeline of a session, nil for that of its headers alone. It is called concurrently.
 	Timeline func(ctx context.Context, in Source) (*model.Timeline, error)
 }
 
@@ -160,7 +160,7 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 				yield(SessionHit{}, of.err)
 				return
 			}
-			if !of.done && !s.searchSession(ctx, of, yield) {
+			if !of.done && !s.searchSession(ctx, of, func(hit SessionHit) bool { return yield(hit, nil) }) {
 				return
 			}
 			if ctx.Err() != nil {
@@ -187,7 +187,7 @@ func (s *HomeSearch) Selects(in *model.SessionInfo) bool {
 // searched is a session that is searched ahead of the reader.
 type searched struct {
 	Source
-	// parts are the texts that are found without reading the session. The other fields are set when it is closed.
+	// parts are the texts that are found ahead of the reader. The other fields are set when it is closed.
 	parts chan []SessionHit
 	// done says that nothing else is to be found. told has the texts that were found.
 	done bool
@@ -197,8 +197,9 @@ type searched struct {
 	panicked *store.Panic
 }
 
-// atOnce bounds the sessions that are searched ahead of the reader.
-const atOnce = 256
+// atOnce bounds the sessions that are searched ahead of the reader, and mostReadAhead the bytes of one that has to be read. A larger
+// one, and one of unknown size, is read when the reader comes to it.
+const atOnce, mostReadAhead = 256, 8 << 20
 
 // searchAhead sends the sessions in their order, and searches them meanwhile, as many at once as there are processors. It ends
 // with ctx.
@@ -232,6 +233,16 @@ func (s *HomeSearch) searchAhead(ctx context.Context, sessions iter.Seq2[Source,
 				defer close(of.parts)
 				defer store.CatchPanic(func(p store.Panic) { of.panicked = &p })
 				s.scanAhead(ctx, of)
+				if !of.done && 0 < of.Size && of.Size <= mostReadAhead {
+					of.done = s.searchSession(ctx, of, func(hit SessionHit) bool {
+						select {
+						case of.parts <- []SessionHit{hit}:
+							return true
+						case <-ctx.Done():
+							return false
+						}
+					})
+				}
 			}()
 		}
 	}()
@@ -253,7 +264,7 @@ func (s *HomeSearch) selectSessions(sessions iter.Seq2[Source, error]) iter.Seq2
 }
 
 // searchSession reads a session, yields the texts found in it that were not told, and reports whether to go on.
-func (s *HomeSearch) searchSession(ctx context.Context, of *searched, yield func(SessionHit, error) bool) bool {
+func (s *HomeSearch) searchSession(ctx context.Context, of *searched, yield func(SessionHit) bool) bool {
 	if s.OnlyFirst && len(of.told) > 0 {
 		return true
 	}
@@ -269,7 +280,7 @@ func (s *HomeSearch) searchSession(ctx context.Context, of *searched, yield func
 				continue
 			}
 			h := t.Header(hit.Visit)
-			if !yield(SessionHit{Source: in, Hit: hit, Ref: h.Ref(), At: h.CreatedAt, read: read}, nil) {
+			if !yield(SessionHit{Source: in, Hit: hit, Ref: h.Ref(), At: h.CreatedAt, read: read}) {
 				return false
 			}
 			if s.OnlyFirst {
@@ -278,7 +289,7 @@ func (s *HomeSearch) searchSession(ctx context.Context, of *searched, yield func
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		return yield(SessionHit{Source: in, Err: err}, nil)
+		return yield(SessionHit{Source: in, Err: err})
 	}
 	return true
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/query"
@@ -211,5 +214,80 @@ func TestSearchHome_panics(t *testing.T) {
 			}
 			t.Errorf("the search goes on: %s", want)
 		}()
+	}
+}
+
+// meeting is a store whose sessions have to be read, each reading of one until others are at it. most is how many there were
+// at once.
+type meeting struct {
+	store.Store
+	others        int
+	mu            sync.Mutex
+	reading, most int
+	enough        chan struct{}
+}
+
+func (s *meeting) Features() store.Features {
+	f := s.Store.Features()
+	f.Scanner, f.Mentions = nil, nil
+	return f
+}
+
+func (s *meeting) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		s.mu.Lock()
+		if s.reading++; s.reading > s.most {
+			if s.most = s.reading; s.most == s.others+1 {
+				close(s.enough)
+			}
+		}
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			s.reading--
+			s.mu.Unlock()
+		}()
+		select {
+		case <-s.enough:
+		case <-ctx.Done():
+			yield(model.Header{}, ctx.Err())
+			return
+		}
+		s.Store.Headers(ctx, session)(yield)
+	}
+}
+
+// Sessions that have to be read are read by several processors, but for large ones, which are read one by one.
+func TestSearchHome_readsAhead(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	sources := twoStores(t)
+	search := query.HomeSearch{Search: query.Search{Pattern: query.Literal("branch", query.SmartCase)}}
+	find := func(others int, size int64) (ids []string, most int) {
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		defer stop()
+		s := &meeting{Store: sources[0].Store, others: others, enough: make(chan struct{})}
+		if others == 0 {
+			s.others = -1
+			close(s.enough)
+		}
+		var list []query.Source
+		for _, in := range sources {
+			if in.Store == s.Store {
+				in.Store, in.Size = s, size
+				list = append(list, in)
+			}
+		}
+		for hit, err := range query.SearchHome(ctx, yieldSources(list, nil), search) {
+			if err = errors.Join(err, hit.Err); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, hit.ID+" "+hit.Text)
+		}
+		return ids, s.most
+	}
+	ahead, most := find(1, 1000)
+	alone, least := find(0, 1<<30)
+	if most != 2 || least != 1 || len(alone) < 3 || !slices.Equal(ahead, alone) {
+		t.Errorf("%d at once found\n%q\nand %d at once\n%q", most, ahead, least, alone)
 	}
 }
