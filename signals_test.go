@@ -32,7 +32,7 @@ func TestProgram_endsWithASignal(t *testing.T) {
 	}
 	stores := []string{
 		"langgraph/agent.db", "adk/database_service.db", "openaiagents/sqlite_session.db", "crewai/checkpoints.db",
-		"mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db", "coding/opencode/opencode.db", "coding/crush/crush.db",
+		"mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db", "coding/opencode/opencode.db", "coding/crush/crush.db", "coding/cursor/globalStorage/state.vscdb",
 	}
 	endless := 0
 	if testing.Short() {

@@ -144,6 +144,8 @@ const (
 	// of an earlier snapshot.
 	ReasonForked
 	ReasonUpdated
+	// ReasonDropped: the session no longer names it, and the program left it where it was.
+	ReasonDropped
 )
 
 // Reason says why snapshots are off the active path.

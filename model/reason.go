@@ -25,6 +25,7 @@ var reasonNames = [...]string{
 	ReasonWentOn:       "wentOn",
 	ReasonForked:       "forked",
 	ReasonUpdated:      "updated",
+	ReasonDropped:      "dropped",
 }
 
 // moved are the kinds by the event of the visit that went on from an earlier snapshot; others went on.
@@ -113,6 +114,8 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		if r.TargetID != "" {
 			text = "in a compaction of what followed " + nameOr(r.TargetName, r.TargetIndex)
 		}
+	case ReasonDropped:
+		text = "no longer in the conversation"
 	case ReasonChainBroken:
 		text = "chain broken: its parent was never written"
 		if r.TargetID != "" {

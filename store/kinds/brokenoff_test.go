@@ -21,6 +21,7 @@ import (
 var databases = []string{
 	"langgraph/agent.db", "langgraph/js.db", "adk/database_service.db", "adk/sqlite_service.db", "openaiagents/sqlite_session.db",
 	"openaiagents/advanced.db", "crewai/checkpoints.db", "mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db", "coding/opencode/opencode.db", "coding/crush/crush.db",
+	"coding/cursor/globalStorage/state.vscdb",
 }
 
 // A program was killed amid a transaction, when pages of it were in the file already. Each

@@ -27,7 +27,7 @@ import (
 
 // onDiskAlone are the kinds that a bucket has none of.
 var onDiskAlone = map[string]bool{
-	"sqlite": true, "langgraph": true, "adk": true, "openai-agents": true, "mastra": true, "llamaindex": true, "agno": true, "dbos": true, "opencode": true, "crush": true,
+	"sqlite": true, "langgraph": true, "adk": true, "openai-agents": true, "mastra": true, "llamaindex": true, "agno": true, "dbos": true, "opencode": true, "crush": true, "cursor": true,
 	"jsonl": true, "reflection": true, "postgres": true, "s3": true,
 }
 

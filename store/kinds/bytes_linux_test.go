@@ -228,7 +228,7 @@ var listing = map[string]struct {
 	"strands-snapshots": {why: "the list tells how many snapshots there are"},
 
 	"sqlite": {why: "a database"}, "langgraph": {why: "a database"}, "adk": {why: "a database"}, "mastra": {why: "a database"},
-	"openai-agents": {why: "a database"}, "llamaindex": {why: "a database"}, "agno": {why: "a database"}, "dbos": {why: "a database"}, "opencode": {why: "a database"}, "crush": {why: "a database"},
+	"openai-agents": {why: "a database"}, "llamaindex": {why: "a database"}, "agno": {why: "a database"}, "dbos": {why: "a database"}, "opencode": {why: "a database"}, "crush": {why: "a database"}, "cursor": {why: "a database"},
 }
 
 // To list sessions reads a part of each file where the kind can tell by that, whatever its size.

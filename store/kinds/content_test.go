@@ -206,6 +206,7 @@ var fileDatabases = []struct{ kind, file string }{
 	{"dbos", "dbos/system.db"},
 	{"opencode", "coding/opencode/opencode.db"},
 	{"crush", "coding/crush/crush.db"},
+	{"cursor", "coding/cursor/globalStorage/state.vscdb"},
 	{"sqlite", ""},
 }
 

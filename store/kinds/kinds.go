@@ -17,6 +17,7 @@ import (
 	"hindcast/store/kinds/copilot"
 	"hindcast/store/kinds/crewai"
 	"hindcast/store/kinds/crush"
+	"hindcast/store/kinds/cursor"
 	"hindcast/store/kinds/dbos"
 	"hindcast/store/kinds/gemini"
 	"hindcast/store/kinds/genkit"
@@ -65,6 +66,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		opencode.Kind(cache),
 		copilot.Kind(cache),
 		crush.Kind(cache),
+		cursor.Kind(cache),
 		aider.Kind(cache),
 		{Kind: remote.Kind()},
 	}

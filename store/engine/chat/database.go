@@ -34,6 +34,8 @@ type Databases struct {
 	// Default is the name that the agent uses: such a file is one also while it cannot be
 	// read.
 	Default string
+	// Below are databases in folders of the storage, by their names; they need not be there.
+	Below []string
 	// Tables tell a database of the agent, each with the columns that it must have.
 	Tables map[string]string
 
@@ -119,7 +121,7 @@ func mayBe(in engine.In, names []string) (list []string) {
 	return list
 }
 
-// Names returns the databases of the agent that are in the folder, that of the default name
+// Names returns the databases of the agent that are in the folder, and those of Below; that of the default name
 // also where it cannot be read. The error is that of the folder.
 func (d *Databases) Names(ctx context.Context, in engine.In) (list []string, err error) {
 	names, err := in.List(".")
@@ -130,13 +132,19 @@ func (d *Databases) Names(ctx context.Context, in engine.In) (list []string, err
 	if i := slices.Index(names, d.Default); i > 0 { // the one that most likely is one
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, d.Default)
 	}
-	for _, name := range names[:min(len(names), mostDatabases)] {
+	names = names[:min(len(names), mostDatabases)]
+	for _, name := range d.Below {
+		if at, err := in.Stamp(name); err == nil && at.Kind != files.Nothing {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
 		err := d.Query(ctx, name, func(*sqlitefile.Tx) error { return nil })
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		foreign := errors.Is(err, errForeign) || errors.Is(err, sqlitefile.ErrNotSQLite)
-		if err == nil || name == d.Default && !foreign {
+		if err == nil || filepath.Base(name) == d.Default && !foreign {
 			list = append(list, name)
 		}
 	}
@@ -146,7 +154,7 @@ func (d *Databases) Names(ctx context.Context, in engine.In) (list []string, err
 // Query runs the function what in one transaction of the named database. It returns the errors of
 // sqlitefile.File.Read.
 func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefile.Tx) error) error {
-	if filepath.Base(name) != name {
+	if !filepath.IsLocal(name) {
 		return fs.ErrNotExist
 	}
 	d.queried.Add(1)

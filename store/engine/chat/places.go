@@ -114,6 +114,26 @@ func Walk(ctx context.Context, in engine.In, depth int, spotOf func(file string)
 	return list, walk(".", min(depth, mostDeep))
 }
 
+// Match returns the names below the storage that a pattern with slashes fits, in order: each step is one of path.Match,
+// and "*" fits no name that begins with a dot. It passes over a folder that cannot be listed.
+func Match(in engine.In, pattern string) (list []string) {
+	list = []string{"."}
+	for _, step := range strings.Split(pattern, "/") {
+		var next []string
+		for _, dir := range list {
+			names, _ := in.List(dir)
+			slices.Sort(names)
+			for _, name := range names {
+				if fits, _ := path.Match(step, name); fits && len(next) < mostNames && (name[0] != '.' || step[0] == '.') {
+					next = append(next, tree.Join(dir, name))
+				}
+			}
+		}
+		list = next
+	}
+	return list
+}
+
 // End returns the end of a file, of at most so many bytes.
 func End(t tree.Tree, file string, size int64) (end []byte, err error) {
 	at, err := t.Stamp(file)
@@ -534,7 +554,8 @@ func (s *Store) eachInfo(ctx context.Context, in engine.In, spots []Spot, ahead 
 		list = list[len(part):]
 		rows := make([]told, len(part))
 		one := func(i int) listed { return listed{spots[part[i].at], looks[part[i].at]} }
-		if err := Parallel(ctx, len(part), func(i int) { rows[i] = s.memoryOf(ctx, in, one(i)) }); err != nil {
+		err := Parallel(ctx, len(part), func(i int) { rows[i] = s.memoryOf(ctx, in, one(i)) })
+		if err = cmp.Or(err, ctx.Err()); err != nil { // a session whose reading ended so is told by less
 			return err
 		}
 		for i := range rows {
