@@ -9,7 +9,7 @@
 //	                                            cursor-agent: its messages, without results; subagents/AGENT.jsonl
 //
 // A session names its messages in order. An edit or a rewind takes names out of that list, and leaves the messages
-// where they are, without a word of whom they followed. They are one branch here:
+// where they are, without a link to the message before. They are one branch here:
 //
 //	named   a ── b ── e ── f     head
 //	             └ c ── d        no longer in the conversation; behind b where the times say so

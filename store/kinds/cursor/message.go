@@ -152,7 +152,7 @@ func lineMessage(v chat.Value) (m chat.Message, ok bool) {
 	return m, true
 }
 
-// partBlock returns the block of a part of a content. Its words are those of Anthropic, or of the AI SDK.
+// partBlock returns the block of a part of a content, in the words of Anthropic or of the AI SDK.
 func partBlock(part chat.Value) chat.Block {
 	first := func(keys ...string) chat.Value {
 		for _, key := range keys {

@@ -26,7 +26,7 @@ const tabMark = "tab:"
 
 var tabRows = []string{"workbench.panel.aichat.view.aichat.chatdata", "composer.composerData"}
 
-// composer is a session as its row tells of it.
+// composer describes a session by its row.
 type composer struct {
 	id, title, project string
 	at                 time.Time
@@ -36,7 +36,7 @@ type composer struct {
 	first string
 }
 
-// composerOf returns what the row of a session tells.
+// composerOf reads the row of a session.
 func composerOf(id string, v chat.Value) composer {
 	c := composer{id: id, title: chat.StoredTitle(v.Get("name").Text(), "New Chat", "New Agent", "New Composer")}
 	c.at = firstTime(v.Get("lastUpdatedAt"), v.Get("createdAt"))
@@ -50,7 +50,7 @@ func composerOf(id string, v chat.Value) composer {
 	return c
 }
 
-// listComposers returns the sessions of a database: those that have a row, and those that have only messages.
+// listComposers returns the sessions of a database, also without a row of their own.
 func listComposers(ctx context.Context, t *sqlitefile.Tx) (list []composer, err error) {
 	at := map[string]int{}
 	_, err = t.Salvage(ctx, func(scan func(...any) error) error {
