@@ -174,6 +174,7 @@ func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt, pool bufferPo
 
 // scanLines hands over the messages of the lines at hand. It reports whether to go on, and whether the lines told.
 func (l *lineScan) scanLines() (goesOn, sure bool) {
+	begin, end, composed := 0, 0, false // of the last line
 	for at := l.old; ; {
 		if at >= len(l.buf) { // a line waits
 			return true, true
@@ -186,12 +187,14 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 		if at < 0 {
 			return true, true
 		}
-		begin := bytes.LastIndexByte(l.buf[:at], '\n') + 1
-		end := len(l.buf)
-		if n := bytes.IndexByte(l.buf[at:], '\n'); n >= 0 {
-			end = at + n
+		if at >= end {
+			begin, end = bytes.LastIndexByte(l.buf[:at], '\n')+1, len(l.buf)
+			if n := bytes.IndexByte(l.buf[at:], '\n'); n >= 0 {
+				end = at + n
+			}
+			composed = len(l.composes) > 0 && bytes.Contains(l.buf[begin:end], l.composes)
 		}
-		if behind := l.passDecided(l.buf[begin:end], at-begin); behind > 0 && !own {
+		if behind := l.passDecided(l.buf[begin:end], at-begin); behind > 0 && !own && !composed {
 			at = begin + behind
 			continue
 		}
@@ -220,7 +223,7 @@ func (l *lineScan) passDecided(line []byte, at int) int {
 		return 0
 	}
 	quoted := line[from : at+n+1]
-	if bytes.IndexByte(quoted, '\\') >= 0 || !l.Decided(quoted) || len(l.composes) > 0 && bytes.Contains(line, l.composes) {
+	if bytes.IndexByte(quoted, '\\') >= 0 || !l.Decided(quoted) {
 		return 0
 	}
 	return at + n + 1
