@@ -57,8 +57,10 @@ type Agent struct {
 	Levels []watch.Level
 	// Places is documented at store.Kind. Moved points the agent to another place, and Database is the file
 	// that it opens there; "" if sessions are files of their own.
-	Places   func(store.Surroundings) []string
-	Moved    Moved
+	Places func(store.Surroundings) []string
+	Moved  Moved
+	// Others are the places where other programs keep sessions of the agent, which does not look there; or nil.
+	Others   func(store.Surroundings) []string
 	Database string
 	// Lacks says why no session can be made that the agent resumes, "" where one can.
 	Lacks string
@@ -76,10 +78,20 @@ type Agent struct {
 // to the next; nil remembers them in this process only.
 func (a *Agent) Kind(cache *files.Cache) engine.Kind {
 	return engine.Kind{
-		Kind: store.Kind{Name: a.Name, Framework: a.Framework, Files: a.Files, Likens: true, Places: a.Places},
+		Kind: store.Kind{Name: a.Name, Framework: a.Framework, Files: a.Files, Likens: true, Places: a.allPlaces},
 		Sign: a.sign, Copied: !a.Local,
 		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return a.Open(ctx, at, cache) },
 	}.Derive()
+}
+
+// allPlaces returns the places of the agent, and those of other programs behind them.
+func (a *Agent) allPlaces(around store.Surroundings) (list []string) {
+	for _, places := range []func(store.Surroundings) []string{a.Places, a.Others} {
+		if places != nil {
+			list = append(list, places(around)...)
+		}
+	}
+	return list
 }
 
 // root is a folder of a site, up folders above which the storage may be. only is the one file that was opened, or "".

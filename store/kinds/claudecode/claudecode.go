@@ -68,8 +68,23 @@ var agent = &chat.Agent{
 		}
 		return chat.Places(around, "", ".claude/"+projects)
 	},
+	Others: otherPlaces,
 	Moved:  chat.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects},
 	Passes: "Claude Code passes the line over", Lifetime: lifetimeOf,
+}
+
+// otherPlaces returns the places of Claude Desktop, whose sessions each have a home of their own, and of the homes that
+// CLAUDE_CONFIG_DIRS lists for programs that read several.
+func otherPlaces(around store.Surroundings) (list []string) {
+	for _, dir := range filepath.SplitList(around.FolderOf("CLAUDE_CONFIG_DIRS")) {
+		if dir != "" {
+			list = append(list, filepath.Join(dir, projects))
+		}
+	}
+	for _, data := range []string{"Library/Application Support", "AppData/Roaming"} {
+		list = append(list, chat.Places(around, "", data+"/Claude/local-agent-mode-sessions/*/*/local_*/.claude/"+projects)...)
+	}
+	return list
 }
 
 // inner reports how far above the folder of a project the storage is.

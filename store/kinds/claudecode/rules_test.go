@@ -231,6 +231,38 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// Sessions of Claude Desktop, and in the homes of a list, are found, and their calls name the home.
+func TestPlaces_ofOtherPrograms(t *testing.T) {
+	home, listed := t.TempDir(), t.TempDir()
+	desktop := filepath.Join(home, "Library", "Application Support", "Claude", "local-agent-mode-sessions", "a", "b", "local_1", ".claude", projects)
+	for _, dir := range []string{desktop, filepath.Join(listed, projects)} {
+		from, _ := written(t, user("a", "", "hello"), part("b", "a", "m1", "hi", ""))
+		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	around := store.Surroundings{Home: home, Env: func(name string) string {
+		return map[string]string{"CLAUDE_CONFIG_DIRS": listed + string(filepath.ListSeparator)}[name]
+	}}
+	found := store.Kinds{Kind(nil).Kind}.Look(t.Context(), around)
+	if len(found) != 2 {
+		t.Fatalf("found %+v", found)
+	}
+	for _, f := range found {
+		s, err := f.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := storetest.Sessions(t, s)[0]
+		headers := storetest.Headers(t, s, info.ID)
+		calls, err := s.Features().Resume(t.Context(), headers[len(headers)-1].Ref())
+		if err != nil || len(calls) == 0 || !strings.Contains(calls[0].Call, "CLAUDE_CONFIG_DIR=") {
+			t.Errorf("%s is resumed by %+v, %v", f.At, calls, err)
+		}
+		s.Close()
+	}
+}
+
 // A title at the beginning of a large file counts as one at its end does.
 func TestTitles_atTheBeginningOfALargeFile(t *testing.T) {
 	large := rec{kind: "attachment", id: "big", parent: "a", more: map[string]any{"filler": strings.Repeat("x", 200<<10)}}
