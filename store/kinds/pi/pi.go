@@ -1,6 +1,12 @@
 // Package pi reads the sessions of pi, and of oh-my-pi, which kept its format.
 //
 //	~/.pi/agent/sessions/--PROJECT--/TIME_ID.jsonl
+//	~/.omp/agent/sessions/PROJECT/TIME_ID.jsonl          oh-my-pi
+//	~/.openclaw/agents/AGENT/sessions/ID.jsonl           OpenClaw, which embeds pi
+//	~/.openclaw/agents/AGENT/sessions/sessions.json      its keys, each with the id of a session
+//
+// OpenClaw sets files aside: ID.jsonl.deleted.TIME, ID.jsonl.reset.TIME, ID.jsonl.bak, ID.checkpoint.ID.jsonl. They are
+// sessions of their own here, called by their names.
 //
 // The first line that says so is the header, and each other line an entry that names its
 // parent. Where the last line stands the session goes on, whatever that line is. Version 1 had
@@ -51,6 +57,13 @@ var agent = &chat.Agent{
 			return []string{filepath.Join(settings, "sessions")}
 		}
 		return chat.Places(around, "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions")
+	},
+	Others: func(around store.Surroundings) []string {
+		list := chat.Places(around, "", ".omp/agent/sessions")
+		for _, dir := range chat.Places(around, "OPENCLAW_STATE_DIR", ".openclaw") {
+			list = append(list, filepath.Join(dir, "agents", "*", "sessions"))
+		}
+		return list
 	},
 	Passes: "pi passes the line over",
 }
@@ -120,12 +133,41 @@ func newFormat() *format {
 // Spots implements chat.Format.
 func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 	return chat.Walk(ctx, in, 1, func(file string) (chat.Spot, bool) {
-		return f.Spot(file), strings.HasSuffix(file, ".jsonl")
+		return f.Spot(file), strings.HasSuffix(file, ".jsonl") || isSetAside(file)
 	})
+}
+
+// isSetAside reports whether OpenClaw took a session out of use: deleted it, began it anew, or kept a copy.
+func isSetAside(file string) bool {
+	name := path.Base(file)
+	return slices.ContainsFunc([]string{".jsonl.deleted", ".jsonl.reset", ".jsonl.bak"}, func(mark string) bool { return strings.Contains(name, mark) }) ||
+		strings.Contains(name, ".checkpoint.") && strings.HasSuffix(name, ".jsonl")
+}
+
+// keyOf returns the key by which OpenClaw calls a session, "" if it has none.
+func keyOf(in engine.In, at chat.Spot) string {
+	if strings.Contains(at.File, "/") { // it is in the folder of a project of pi's
+		return ""
+	}
+	const most = 4 << 20
+	text, err := tree.Head(in.Tree, "sessions.json", most)
+	if err != nil || isSetAside(at.File) {
+		return ""
+	}
+	v, _ := chat.Parse(text) // a damaged index has no key
+	for session := range v.Each() {
+		if session.Get("sessionId").Text() == at.ID {
+			return session.Key()
+		}
+	}
+	return ""
 }
 
 // Spot implements chat.Format. The id is behind the time, where pi named the file.
 func (f *format) Spot(file string) chat.Spot {
+	if isSetAside(file) {
+		return chat.Spot{File: file, ID: strings.ReplaceAll(path.Base(file), ".jsonl", ""), Named: true}
+	}
 	name := strings.TrimSuffix(path.Base(file), ".jsonl")
 	if _, id, ok := strings.Cut(name, "_"); ok && id != "" {
 		name = id
@@ -316,6 +358,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 		return nil, err
 	}
 	t := treeOf(file)
+	t.key = keyOf(in, at)
 	s := &chat.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: t}
 	b := build{session: s, tree: t, entry: make([]int, len(t.up)), meta: make([]*chat.Meta, len(t.up)), shared: &chat.Meta{}}
 	b.readRecords()
@@ -354,6 +397,8 @@ func isThere(in engine.In, file string) bool {
 // tree is which line follows which. A line of the ids that several have is the last of them, which
 // is not in a damaged line if another one is.
 type sessionTree struct {
+	// key is the key by which OpenClaw calls the session, or "".
+	key  string
 	file *chat.File[record]
 	// up is the line before each on its path, as chat.NewLineage takes it.
 	up   []int
@@ -663,10 +708,13 @@ func absolutePath(dir, file string) string {
 
 // Calls implements chat.Caller.
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
-	if s.IsHead(e) {
-		return resumeCalls(s, s.Spot, "goes on from here")
+	switch t := s.Own.(*sessionTree); {
+	case !s.IsHead(e):
+		return nil
+	case t.key != "":
+		return []model.Resume{{Call: s.Command("", "openclaw", "chat", "--session", t.key), Then: "goes on from here"}}
 	}
-	return nil
+	return resumeCalls(s, s.Spot, "goes on from here")
 }
 
 // resumeCalls returns the call that resumes the session at a spot of the storage of s: by its id, or by
