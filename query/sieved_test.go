@@ -10,8 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
-	"hindcast/store/kinds/claudecode"
-	"hindcast/store/kinds/pi"
+	"hindcast/store/kinds"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -26,12 +25,12 @@ func TestGrep_ofSievedSessions(t *testing.T) {
 		patterns = append(patterns, query.Literal(text, query.SmartCase))
 	}
 	hits, sieved := 0, 0
-	for _, at := range []struct{ kind, dir string }{{"pi", written}, {"pi", "../testdata/coding/pi"}, {"claude-code", "../testdata/coding/claude-code"}} {
-		kind := pi.Kind(nil).Kind
-		if at.kind == "claude-code" {
-			kind = claudecode.Kind(nil).Kind
+	for _, at := range []struct{ kind, dir string }{{"pi", written}, {"pi", "../testdata/coding/pi"}, {"claude-code", "../testdata/coding/claude-code"}, {"gemini-cli", "../testdata/coding/gemini-cli"}, {"copilot-cli", "../testdata/coding/copilot-cli"}} {
+		id, err := kinds.All(nil, "").Identify(t.Context(), at.dir)
+		if err != nil || id.Kind.Name != at.kind {
+			t.Fatal(id.Kind.Name, err)
 		}
-		s, err := kind.Open(t.Context(), at.dir)
+		s, err := id.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,18 @@ import (
 	"hindcast/store/engine/chat"
 )
 
+// part is an entry in the making: the message that its events are parts of, and how many of them are system prompts.
+type part struct {
+	message string
+	prompts int
+}
+
+// Sources implements chat.Plain.
+func (f *format) Sources(_ engine.In, at chat.Spot) []string { return []string{at.File} }
+
+// Adds implements chat.Plain.
+func (f *format) Adds(e *chat.Entry) int { return 1 + e.Own.(*part).prompts }
+
 // Codes of faults.
 const (
 	// FaultChain: an event does not follow the one before it.
@@ -64,6 +76,7 @@ type build struct {
 	// usage is one.
 	waits   []chat.Span
 	counted bool
+	prompts int // among waits
 	// bare is the answer of the current turn that has no record of usage yet, or -1. named
 	// reports whether that answer has an id.
 	bare    int
@@ -119,9 +132,15 @@ func (b *build) addEvent(r *chat.Record[record]) {
 				b.bare = -1
 			}
 			e := &s.Entries[at]
+			if is.kind == typeSystem {
+				e.Own.(*part).prompts++
+			}
 			e.Records = slices.Insert(e.Records, len(e.Records)-1, r.Span)
 		} else if !passed {
 			b.waits, b.counted = append(b.waits, r.Span), b.counted || is.kind == typeUsage
+			if is.kind == typeSystem {
+				b.prompts++
+			}
 		}
 	case typeTurnStart:
 		b.bare = -1
@@ -175,20 +194,21 @@ func (b *build) noteAgent(is *record) {
 // message, and returns its position.
 func (b *build) addEntry(r *chat.Record[record], before int) int {
 	s, is := b.session, &r.Is
-	at, records := len(s.Entries), []chat.Span{r.Span}
+	at, records, prompts := len(s.Entries), []chat.Span{r.Span}, 0
 	if !r.Salvaged {
-		records, b.waits = append(b.waits, r.Span), nil
+		records, prompts, b.waits, b.prompts = append(b.waits, r.Span), b.prompts, nil, 0
 	}
-	if !r.Salvaged && before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == chat.Assistant && s.Entries[before].Own.(string) == is.message {
+	if !r.Salvaged && before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == chat.Assistant && s.Entries[before].Own.(*part).message == is.message {
 		e := &s.Entries[before]
 		e.Records = append(e.Records, records...)
 		e.Said.Calls = append(e.Said.Calls, is.said.Calls...)
 		if e.Said.Words == "" || len(e.Said.Calls) == 0 && e.Said.Words[0] == '(' {
 			e.Said.Words = is.said.Words
 		}
+		e.Own.(*part).prompts += prompts
 		at = before
 	} else {
-		e := chat.Entry{ID: b.ids.Take(is.id), At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: is.message}
+		e := chat.Entry{ID: b.ids.Take(is.id), At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: &part{is.message, prompts}}
 		if before >= 0 {
 			e.Parent = s.Entries[before].ID
 		}

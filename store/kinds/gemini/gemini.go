@@ -411,6 +411,23 @@ func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []
 	return list, nil
 }
 
+// Sources implements chat.Plain.
+func (f *format) Sources(in engine.In, at chat.Spot) []string {
+	root := tree.Join(projectOf(at.File), rootFile)
+	if look, err := in.Stamp(root); err == nil && look.Kind == files.Nothing {
+		return []string{at.File}
+	}
+	return []string{at.File, root}
+}
+
+// Adds implements chat.Plain.
+func (f *format) Adds(e *chat.Entry) int {
+	if e.Own.(*node).carries {
+		return 2
+	}
+	return 1
+}
+
 // Calls implements chat.Caller.
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) || strings.Contains(s.Spot.ID, "/") {
