@@ -443,5 +443,5 @@ func putCacheControl(members []jsontape.Member, messages [][]byte, mark chat.Val
 	}
 	p := jsontape.NewPatch(t)
 	p.Put(n, request.CacheControl, mark.Get("value").Raw())
-	*into = p.Bytes()
+	*into = jsontape.Compact(p.Bytes())
 }
