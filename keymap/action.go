@@ -55,6 +55,7 @@ const (
 	PrevMessage
 	ShowRaw
 	OpenPicture
+	TraceFile
 	MoreContext
 	LessContext
 	Zoom
@@ -207,6 +208,7 @@ var actionTable = [actions]struct {
 	PrevMessage:  {"previous-message", "previous message", looking, nil},
 	ShowRaw:      {"show-raw", "raw text", looking, nil},
 	OpenPicture:  {"open-picture", "open picture", looking, nil},
+	TraceFile:    {"trace-file", "file across sessions", looking, nil},
 	MoreContext:  {"more-context", "more context", looking, nil},
 	LessContext:  {"less-context", "less context", looking, nil},
 	Zoom:         {"zoom", "zoom", looking, nil},
@@ -482,6 +484,8 @@ var bindings = []struct {
 	{Messages, PrevMessage, []string{"("}},
 	{Messages, ShowRaw, []string{"R"}},
 	{Messages, OpenPicture, []string{"o"}},
+
+	{Files, TraceFile, []string{"s"}},
 
 	{ContextTab, NextMessage, []string{")"}},
 	{ContextTab, PrevMessage, []string{"("}},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 )
 
@@ -20,6 +21,8 @@ type HomeSearch struct {
 	// Since is when sessions changed at the earliest. An empty field selects all.
 	Project, Agent string
 	Since          time.Time
+	// File is the whole path of a file or its last names: its changes are found instead of texts. It may be empty.
+	File string
 	// OnlyFirst ends the search of a session at its first hit. Exact has each hit located, see [SessionHit.Locate]: the
 	// sessions in which something is found are read.
 	OnlyFirst, Exact bool
@@ -34,7 +37,7 @@ func (s *HomeSearch) Narrow(by *Words) {
 	for _, of := range []struct {
 		to *string
 		is string
-	}{{&s.Project, by.Project}, {&s.Agent, by.Agent}, {&s.Tool, by.Tool}, {&s.Role, by.Role}} {
+	}{{&s.Project, by.Project}, {&s.Agent, by.Agent}, {&s.Tool, by.Tool}, {&s.Role, by.Role}, {&s.File, by.File}} {
 		if of.is != "" {
 			*of.to = of.is
 		}
@@ -133,6 +136,9 @@ func (h *SessionHit) FindRef(ctx context.Context) (model.Ref, error) {
 // it, the next sessions are searched. An error is one of sessions, or the end of ctx, and ends the sequence. Once that
 // has ended no more of sessions is read.
 func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSearch) iter.Seq2[SessionHit, error] {
+	if s.File != "" {
+		return s.searchFile(ctx, sessions)
+	}
 	return func(yield func(SessionHit, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		order := s.searchAhead(ctx, s.selectSessions(sessions))
@@ -173,6 +179,42 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 		}
 		if ctx.Err() != nil {
 			yield(SessionHit{}, ctx.Err())
+		}
+	}
+}
+
+// searchFile yields the changes of File by the steps of sessions: the match is the last name of the file.
+func (s *HomeSearch) searchFile(ctx context.Context, sessions iter.Seq2[Source, error]) iter.Seq2[SessionHit, error] {
+	return func(yield func(SessionHit, error) bool) {
+		each := func(yield func(Source, error) bool) {
+			for in, err := range s.selectSessions(sessions) {
+				if !yield(in, err) {
+					return
+				}
+				if s.Looked != nil {
+					s.Looked(&in)
+				}
+			}
+		}
+		for of, err := range FilesAcross(ctx, each, FileSearch{Paths: []string{s.File}}, s.readTimeline) {
+			if err != nil || of.Err != nil {
+				if !yield(SessionHit{Source: of.Source, Err: of.Err}, err) {
+					return
+				}
+				continue
+			}
+			h, active := of.Timeline.Header(of.Visit), model.NoNode
+			if of.Timeline.OnPath(of.Visit) {
+				active = of.Visit
+			}
+			for e, c := range of.Changes() {
+				hit := Hit{Visit: of.Visit, Active: active, Message: -1, To: len(c.Path), From: strings.LastIndexAny(c.Path, `/\`) + 1}
+				hit.Text = strings.Join([]string{c.Path, c.Kind.String(), conversation.Change(c.Count()), e.How()}, "  ")
+				found := SessionHit{Source: of.Source, Hit: hit, Ref: h.Ref(), At: h.CreatedAt, read: &located{timeline: of.Timeline}}
+				if (!s.Orphaned || active == model.NoNode) && !yield(found, nil) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,8 +18,9 @@ type Words struct {
 	// Text is the rest besides the words.
 	Text string
 	// Project is a part of a project's path, Agent names the kind of sessions, and Tool a tool that is called. Role is
-	// a role in the framework's word. An empty one narrows nothing.
-	Project, Agent, Tool, Role string
+	// a role in the framework's word. File is the whole path of a file or its last names, whose changes are searched for
+	// instead of texts. An empty one narrows nothing.
+	Project, Agent, Tool, Role, File string
 	// Since is when sessions changed at the earliest, zero for any time.
 	Since time.Time
 	// Failed keeps the results of calls that failed, and Left the texts that no snapshot on the active path has.
@@ -34,9 +36,12 @@ type Word struct {
 	Name, Value string
 }
 
+// wordFile is the word that names a file.
+const wordFile = "file:"
+
 // WordNames returns the words that narrow a search. A word with a colon has a value.
 func WordNames() []string {
-	return []string{"project:", "tool:", "since:", "role:", "failed", "left"}
+	return []string{"project:", "tool:", "since:", "role:", wordFile, "failed", "left"}
 }
 
 // WordError is the mistake in a word that narrows a search.
@@ -54,8 +59,8 @@ func (e *WordError) Error() string {
 func (e *WordError) Unwrap() error { return e.Err }
 
 // ParseWords parses a typed search. tool: names an agent where the value is one of kinds, or the first
-// part of one as claude is of claude-code; else a tool that is called. The words failed and left have no colon, and
-// are text where bare is false. Since is counted from now. The error is a *[WordError]; the words before it are parsed.
+// part of one as claude is of claude-code; else a tool that is called. The words failed and left have no colon;
+// they and file: are text where bare is false. Since is counted from now. The error is a *[WordError]; the words before it are parsed.
 func ParseWords(typed string, kinds []string, bare bool, now time.Time) (Words, error) {
 	var w Words
 	var text strings.Builder
@@ -88,6 +93,10 @@ func ParseWords(typed string, kinds []string, bare bool, now time.Time) (Words, 
 		text.WriteString(piece)
 	}
 	w.Text = text.String()
+	if i := slices.IndexFunc(w.Spans, func(word Word) bool { return word.Name == wordFile }); i >= 0 && wrong == nil &&
+		(strings.TrimSpace(w.Text) != "" || w.Tool != "" || w.Role != "" || w.Failed) {
+		wrong = &WordError{w.Spans[i], errors.New("only project:, tool: of an agent, since: and left go with it")}
+	}
 	return w, wrong
 }
 
@@ -118,6 +127,9 @@ func parseWord(piece string, bare bool) (word Word, ok bool) {
 			}
 			continue
 		}
+		if name == wordFile && !bare {
+			continue
+		}
 		if value, is := strings.CutPrefix(piece, name); is && !strings.HasPrefix(value, ":") { // since::now is code
 			if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
 				value = value[1 : len(value)-1]
@@ -138,7 +150,7 @@ func hasWord(text string, bare bool) bool {
 
 // add takes a word in.
 func (w *Words) add(word Word, kinds []string, now time.Time) (err error) {
-	to := map[string]*string{"project:": &w.Project, "role:": &w.Role, "tool:": &w.Tool}[word.Name]
+	to := map[string]*string{"project:": &w.Project, "role:": &w.Role, "tool:": &w.Tool, wordFile: &w.File}[word.Name]
 	if word.Name == "tool:" && slices.ContainsFunc(kinds, func(kind string) bool { return IsAgent(kind, word.Value) }) {
 		to = &w.Agent
 	}

@@ -30,6 +30,7 @@ func TestParseWords(t *testing.T) {
 		{typed: "tool:code", want: query.Words{Tool: "code"}, spans: "tool:code"},
 		{typed: "role:user since:7d größe", want: query.Words{Text: "größe", Role: "user", Since: now.AddDate(0, 0, -7)}, spans: "role:user|since:7d"},
 		{typed: "room left failed", want: query.Words{Text: "room", Left: true, Failed: true}, spans: "left|failed"},
+		{typed: `left file:"my app/a.go"`, want: query.Words{Left: true, File: "my app/a.go"}, spans: `left|file:"my app/a.go"`},
 		{typed: `room "left"`, want: query.Words{Text: "room left"}},
 		{typed: `"no room left"`, want: query.Words{Text: "no room left"}},
 		{typed: `room \left`, want: query.Words{Text: "room left"}},
@@ -47,7 +48,7 @@ func TestParseWords(t *testing.T) {
 		}
 		got.Spans = nil
 		if err != nil || got.Text != c.want.Text || got.Project != c.want.Project || got.Agent != c.want.Agent || got.Tool != c.want.Tool ||
-			got.Role != c.want.Role || !got.Since.Equal(c.want.Since) || got.Failed != c.want.Failed || got.Left != c.want.Left || strings.Join(spans, "|") != c.spans {
+			got.Role != c.want.Role || got.File != c.want.File || !got.Since.Equal(c.want.Since) || got.Failed != c.want.Failed || got.Left != c.want.Left || strings.Join(spans, "|") != c.spans {
 			t.Errorf("%q: %+v with the words %q, %v, want %+v with %q", c.typed, got, spans, err, c.want, c.spans)
 		}
 	}
@@ -59,10 +60,11 @@ func TestParseWords(t *testing.T) {
 		"x since:soon":        `"since:soon": "soon" is no time`,
 		"tool: x":             `"tool:": nothing is behind the colon`,
 		"role:user role:tool": `"role:tool": the word is there twice`,
+		"file:a b":            `"file:a": only project:, tool: of an agent, since: and left go with it`,
 	} {
 		_, err := query.ParseWords(typed, agents, true, now)
 		wrong, is := errors.AsType[*query.WordError](err)
-		if !is || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "project: tool: since: role: failed left") {
+		if !is || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "project: tool: since: role: file: failed left") {
 			t.Errorf("%q: %v, want %s", typed, err, want)
 		} else if typed[wrong.From:wrong.To] != wrong.Name+wrong.Value {
 			t.Errorf("%q: the span has %q", typed, typed[wrong.From:wrong.To])

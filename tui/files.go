@@ -3,7 +3,10 @@ package tui
 import (
 	"context"
 	"iter"
+	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -218,4 +221,26 @@ func (m *Model) askFile() tea.Cmd {
 			}
 		},
 	})
+}
+
+// traceFile searches all sessions for the steps that touched the file under the cursor.
+func (m *Model) traceFile() tea.Cmd {
+	file := m.tabs[tabOf(keymap.ShowFiles)].pane.(*filestab.Pane).FilePath()
+	switch {
+	case file == "":
+		m.say("no file is under the cursor")
+		return nil
+	case strings.ContainsFunc(file, func(r rune) bool { return r == '"' || unicode.IsControl(r) }):
+		m.say("the search takes no quotes and no control characters in the name of a file")
+		return nil
+	}
+	if m.files.dir != "" && !filepath.IsAbs(file) {
+		file = m.files.dir + "/" + file
+	}
+	if strings.ContainsFunc(file, unicode.IsSpace) {
+		file = `"` + file + `"`
+	}
+	begun := m.openSearch()
+	m.search.SetText("file:" + file)
+	return tea.Batch(begun, m.setScope(1)) // in all sessions
 }

@@ -27,3 +27,20 @@ func TestFiles_ofRealSessions(t *testing.T) {
 	p.Press(keymap.Tab, keymap.MoveDown, keymap.History)
 	shows(t, p, "Changes of /home/demo/notes/notes.txt", "created  +2  Write", "changed  +1 −1  Edit", "3 of 3")
 }
+
+// The file under the cursor leads to every step of every session that touched it, and each of them to its snapshot.
+func TestFiles_leadToAllSessions(t *testing.T) {
+	t.Parallel()
+	p := start(t, recordedSession(t, "files/odd", "41111111-2222-4333-8444-555555555555"), 120, 30)
+	p.Press(keymap.Timeline, keymap.ShowFiles, keymap.StepBack)
+	shows(t, p, "▾ ~ notes.txt  +1 −1  Edit")
+	p.Press(keymap.Timeline, keymap.Open)
+	p.Press(keymap.Tab, keymap.Top)
+	p.Press(keymap.Files, keymap.TraceFile)
+	shows(t, p, "no file is under the cursor")
+	p.Press(keymap.Tab, keymap.MoveDown)
+	p.Press(keymap.Files, keymap.TraceFile)
+	shows(t, p, "file:/home/demo/notes/notes.txt", "notes/notes.txt created +2 Write", "notes/notes.txt changed +1 −1 Edit", "3 hits in 1 session")
+	p.Press(keymap.Input, keymap.MoveDown, keymap.Accept)
+	shows(t, p, "[Files]", "+ notes.txt  +2  Write")
+}

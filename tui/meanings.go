@@ -23,6 +23,7 @@ var (
 		meaning("tool:codex", "sessions of an agent; tool:Bash, what is called and answered by a tool"),
 		meaning("since:7d", "sessions that changed since today, yesterday, 12h, 7d, 2w, 2026-11-01"),
 		meaning("role:user", "what the user said; or assistant, tool, system"),
+		meaning("file:a.go", "instead of texts, the steps that changed a file"),
 		meaning("failed", "results of tool calls that failed"),
 		meaning("left", "what is off the path: said on branches that were left"),
 		meaning(`"left"`, "in quotes a word is text"),

@@ -269,7 +269,7 @@ func TestSearch_words(t *testing.T) {
 		{"question left", []string{"[left]", "◌ ◇ user"}, []string{"    ◇ user", "titles"}},
 		{"question since:2100-01-01", []string{"[since 2100-01-01]", "nothing like it was said in 0 sessions"}, []string{"titles"}},
 		{"question since:soon", []string{`since:soon: "soon" is no time`, "◇ user"}, nil},
-		{`"project:x"`, []string{"project: tool: since: role: failed left"}, []string{"[project"}},
+		{`"project:x"`, []string{"project: tool: since: role: file: failed left"}, []string{"[project"}},
 	} {
 		p.Press(keymap.Picker, keymap.Search)
 		p.Type(c.typed)

@@ -127,7 +127,7 @@ const anyProse = `^\s*\S+\s+\S`
 // narrowsTexts reports whether words narrow the texts, besides the sessions.
 func (s *search) narrowsTexts() bool {
 	w := &s.words
-	return w.Tool != "" || w.Role != "" || w.Failed || w.Left
+	return w.Tool != "" || w.Role != "" || w.File != "" || w.Failed || w.Left
 }
 
 // titleWords returns the words that a title must have, in lower case.
@@ -168,10 +168,11 @@ func (m *Model) refreshTitles() {
 	}
 }
 
-// searchArrivals searches the sessions that came or changed since the search ended.
+// searchArrivals searches the sessions that came or changed since the search ended. An empty list, as of a session that was
+// opened by its name, tells of none.
 func (m *Model) searchArrivals() tea.Cmd {
 	s := m.search
-	if !m.isSearching() || s.searched == nil || s.searched == m.list.Content() || m.tasks[searching].running || m.tasks[listing].running {
+	if !m.isSearching() || s.searched == nil || s.searched == m.list.Content() || m.list.Len() == 0 || m.tasks[searching].running || m.tasks[listing].running {
 		return nil
 	}
 	s.results.SearchOn()
@@ -354,7 +355,10 @@ func (m *Model) aimAt(hit *results.Hit) tea.Cmd {
 		return m.locateHit(hit)
 	}
 	show := keymap.ShowMessages
-	if hit.Message < 0 && hit.Role == "" {
+	switch {
+	case hit.File:
+		show = keymap.ShowFiles
+	case hit.Message < 0 && hit.Role == "":
 		show = keymap.ShowState
 	}
 	m.landing = hit.Ref
@@ -404,7 +408,8 @@ func (m *Model) reachAim() tea.Cmd {
 		return nil
 	}
 	t := m.tabs[at.tab]
-	if t.content == nil || t.shows != m.subject().subjectKey || t.shows.ref != at.ref {
+	if t.content == nil || t.shows != m.subject().subjectKey || t.shows.ref != at.ref ||
+		at.tab == tabOf(keymap.ShowFiles) && m.files.of != m.timeline.Timeline() {
 		return nil
 	}
 	m.aim.sought = true

@@ -178,6 +178,7 @@ func findInHome(ctx context.Context, list *picker.Content, in scope, what query.
 			if ofSession++; ofSession <= most {
 				kept++
 				next.hit = excerptOf(&hit, what.Orphaned)
+				next.hit.File = what.File != ""
 			}
 			if !yield(next, nil) {
 				return

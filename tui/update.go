@@ -268,6 +268,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.showEdits()
 	case keymap.Across:
 		return m.crossSessions()
+	case keymap.TraceFile:
+		return m.traceFile()
 	case keymap.OpenPicture:
 		return m.openPicture()
 	case keymap.SetLabel:

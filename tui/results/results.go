@@ -49,6 +49,8 @@ type Hit struct {
 	Message              int
 	Role, Tool, Path     string
 	Before, Match, After string
+	// File says that the hit is a change of a file.
+	File bool
 	// Find is the text for which a tab is searched.
 	Find string
 	// settled says that Unread was located, as far as it can be.
