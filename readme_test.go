@@ -672,6 +672,8 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"openai-agents":     filepath.Join("testdata", "openaiagents", "sqlite_session.db"),
 		"mastra":            filepath.Join("testdata", "mastra", "store.db"),
 		"dbos":              filepath.Join("testdata", "dbos", "system.db"),
+		"atif":              filepath.Join("testdata", "trajectory", "atif"),
+		"trajectory":        filepath.Join("testdata", "trajectory", "agents"),
 		"agno":              filepath.Join("testdata", "agno", "sessions.db"),
 		"llamaindex":        filepath.Join("testdata", "llamaindex", "server.db"),
 		"sqlite":            filepath.Join(dir, "hindcast-demo.db"),

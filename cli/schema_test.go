@@ -268,7 +268,7 @@ func realKinds() store.Kinds {
 
 func (a *answers) realStores(t *testing.T) {
 	var stores []string
-	for _, framework := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "adk", "openaiagents", "mastra", "llamaindex", "agno", "dbos", "coding", "files"} {
+	for _, framework := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "adk", "openaiagents", "mastra", "llamaindex", "agno", "dbos", "trajectory", "coding", "files"} {
 		list, err := filepath.Glob(filepath.Join("..", "testdata", framework, "*"))
 		if err != nil {
 			t.Fatal(err)

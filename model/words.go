@@ -167,11 +167,13 @@ var frameworkNouns = map[string]Nouns{
 	"adk":             {Snapshot: "event"},
 	"agent-framework": {Turn: "run"},
 	"agno":            {Turn: "run"},
+	"atif":            {Session: "run", Snapshot: "step"},
 	"crewai":          {Turn: "run", Snapshot: "checkpoint"},
 	"langgraph":       {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
 	"dbos":            {Session: "workflow", Turn: "run", Snapshot: "step"},
 	"llamaindex":      {Turn: "run"},
 	"openai-agents":   {Snapshot: "item"},
+	"trajectory":      {Session: "run", Snapshot: "step"},
 }
 
 // NounsOf returns the words of a kind of store: its framework's own, else Hindcast's.

@@ -91,6 +91,8 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"llamaindex", "llamaindex/server.db", "VR6ijXlTHh"},
 		{"agno", "agno/sessions.db", "tree"},
 		{"dbos", "dbos/system.db", "w2"},
+		{"atif", "trajectory/atif", "crew__1"},
+		{"trajectory", "trajectory/agents", "fix__1"},
 		{"mastra", "mastra/store.db", "tour"},
 		{"openai-agents", "openaiagents/advanced.db", "tour"},
 		{"opencode", "coding/opencode/opencode.db", "ses_dfd04f515ffeT1YRFyfbO7rYT4"},

@@ -14,6 +14,8 @@ var changes = map[string]string{
 	"mastra":            "what memory and processors changed",
 	"agno":              "which other runs of the session were sent",
 	"dbos":              "what the steps asked the model",
+	"atif":              "what the agent changed before it asked",
+	"trajectory":        "what the agent changed before it asked",
 }
 
 // NameChanges adds to Unknown what a program of a kind of store may have changed of the messages.

@@ -218,6 +218,8 @@ var listing = map[string]struct {
 
 	"aider":             {why: "a file has the chats of a project one behind the other, and no index: it is read once, and again when it changed"},
 	"copilot-cli":       {most: 64},
+	"atif":              {most: 64},
+	"trajectory":        {most: 64},
 	"gemini-cli":        {most: 64},
 	"openhands":         {most: 64},
 	"agent-framework":   {why: "the list tells how many snapshots there are"},

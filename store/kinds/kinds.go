@@ -32,6 +32,7 @@ import (
 	"hindcast/store/kinds/remote"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/kinds/strands/snapshots"
+	"hindcast/store/kinds/trajectory"
 	"hindcast/store/media/bucket"
 	"hindcast/store/media/files"
 	"hindcast/store/media/pg"
@@ -70,6 +71,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		aider.Kind(cache),
 		{Kind: remote.Kind()},
 	}
+	list = append(list, trajectory.Kinds(cache)...)
 	var all store.Kinds
 	for _, k := range list {
 		all = append(all, k.Kind)

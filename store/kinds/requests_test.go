@@ -220,7 +220,7 @@ var requestStores = []string{
 	"coding/pi", "coding/crush", "coding/cursor", "coding/aider/.aider.chat.history.md", "strands/python-file", "strands/python-snapshot", "strands/typescript/unified", "genkit/devproject-go-1.13.1",
 	"genkit/stepsproject-go-1.13.1", "langgraph/agent.db", "langgraph/delta.db", "langgraph/js.db", "adk/sqlite_service.db", "inputs/adk-compaction.db",
 	"openaiagents/advanced.db", "openaiagents/sqlite_session.db", "agent-framework/agents", "agent-framework/history", "crewai/checkpoints.db", "crewai/json",
-	"mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db",
+	"mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db", "trajectory/atif", "trajectory/agents",
 }
 
 // requestRow counts what the requests of a kind have, and what they say that is not known.

@@ -64,6 +64,8 @@ var realStores = []realStore{
 	{"llamaindex/server.db", "llamaindex", recordedTruth, oneFile},
 	{"agno/sessions.db", "agno", recordedTruth, oneFile},
 	{"dbos/system.db", "dbos", recordedTruth, oneFile},
+	{"trajectory/atif", "atif", recordedTruth, everyFile},
+	{"trajectory/agents", "trajectory", recordedTruth, everyFile},
 }
 
 // noStores are the folders in testdata that are none.

@@ -70,6 +70,8 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"llamaindex llamaindex/server.db",
 		"agno agno/sessions.db",
 		"dbos dbos/system.db",
+		"atif trajectory/atif",
+		"trajectory trajectory/agents",
 		"mastra mastra/store.db",
 		"openai-agents openaiagents/advanced.db",
 		"openai-agents openaiagents/async.db",

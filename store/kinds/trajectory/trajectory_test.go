@@ -1,0 +1,235 @@
+package trajectory
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/engine"
+	"hindcast/store/engine/chat"
+	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
+	"hindcast/store/storetest"
+)
+
+const fixtures = "../../../testdata/trajectory"
+
+func TestRead(t *testing.T) {
+	kinds := Kinds(nil)
+	storetest.Read(t, kinds[0].Kind, filepath.Join(fixtures, "atif"))
+	storetest.Read(t, kinds[1].Kind, filepath.Join(fixtures, "agents"))
+}
+
+// readText returns the session of a document, in a file of that name.
+func readText(t *testing.T, f *format, file, text string) (*chat.Session, engine.In) {
+	t.Helper()
+	in := engine.In{Tree: tree.Overlay(nil, tree.Steps{{Name: file, Data: []byte(text)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
+	s, err := f.Read(t.Context(), in, f.Spot(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, in
+}
+
+var all = &format{"all", []*layout{&atif, &sweAgent, &miniAgent}}
+
+func TestRead_rules(t *testing.T) {
+	const agent = `"agent":{"name":"a","version":"1"},`
+	for name, c := range map[string]struct{ text, want string }{
+		"results that name no call are of the calls in their order": {
+			`{"schema_version":"ATIF-v1.7",` + agent + `"steps":[{"step_id":1,"source":"agent","message":"","tool_calls":[{"tool_call_id":"x","function_name":"f","arguments":{}},{"tool_call_id":"y","function_name":"g","arguments":{}}],
+				"observation":{"results":[{"content":"one"},{"content":"two"},{"content":"three"}]}}]}`,
+			`assistant: call f x, call g y | tool: result x "one", result y "two", text "three"`,
+		},
+		"a result that failed": {
+			`{"schema_version":"ATIF-v1.5",` + agent + `"steps":[{"step_id":1,"source":"agent","message":"m","tool_calls":[{"tool_call_id":"x","function_name":"f","arguments":{}}],"observation":{"results":[{"source_call_id":"x","content":null,"extra":{"is_error":true}}]}}]}`,
+			`assistant: text "m", call f x | tool: failed x ""`,
+		},
+		"parts that are no text, and a system's observation": {
+			`{` + agent + `"steps":[{"step_id":1,"source":"system","message":[{"type":"text","text":"see"},{"type":"image","source":{"media_type":"image/png","path":"a.png"}}],"observation":{"results":[{"content":"ready"}]}}]}`,
+			`system: text "see", json | tool: text "ready"`,
+		},
+		"answers of the responses API": {
+			`{"info":{"mini_version":"2"},"messages":[{"object":"response","output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"I look"}]},{"type":"function_call","call_id":"c","name":"bash","arguments":"{\"command\":\"ls\"}"}]},
+				{"type":"function_call_output","call_id":"c","output":"<returncode>3</returncode>","extra":{"returncode":3}},{"role":"exit","content":"","extra":{}}]}`,
+			`assistant: thought "hm", text "I look", call bash c | tool: failed c "\u003creturncode\u003e3\u003c/returncode\u003e" | tool:`,
+		},
+		"arguments that are no JSON": {
+			`{"info":{"mini_version":"2"},"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"bash","arguments":"{\"comm"}}]}]}`,
+			`assistant: call bash c`,
+		},
+	} {
+		s, in := readText(t, all, "run.json", c.text)
+		var got []string
+		for i := range s.Entries {
+			list, err := all.Messages(in, s, &s.Entries[i])
+			if err != nil || len(list) != 1 {
+				t.Fatal(len(list), err)
+			}
+			got = append(got, describe(&list[0]))
+		}
+		if said := strings.Join(got, " | "); said != c.want || len(s.Faults) > 0 {
+			t.Errorf("%s: %s, with %v", name, said, s.Faults)
+		}
+	}
+}
+
+// describe returns the role and the blocks of a message.
+func describe(m *chat.Message) string {
+	var list []string
+	var is struct {
+		Content []struct {
+			Text      *string
+			JSON      any
+			Reasoning *struct{ Text string }
+			ToolUse   *struct{ ToolUseID, Name string }
+			Result    *struct {
+				ToolUseID, Status string
+				Content           []struct{ Text string }
+			} `json:"toolResult"`
+		}
+	}
+	if err := json.Unmarshal(m.AppendJSON(nil), &is); err != nil {
+		return err.Error()
+	}
+	for _, b := range is.Content {
+		switch {
+		case b.Text != nil:
+			list = append(list, "text "+quote(*b.Text))
+		case b.Reasoning != nil:
+			list = append(list, "thought "+quote(b.Reasoning.Text))
+		case b.ToolUse != nil:
+			list = append(list, "call "+b.ToolUse.Name+" "+b.ToolUse.ToolUseID)
+		case b.Result != nil:
+			list = append(list, map[string]string{"error": "failed ", "success": "result "}[b.Result.Status]+b.Result.ToolUseID+" "+quote(b.Result.Content[0].Text))
+		default:
+			list = append(list, "json")
+		}
+	}
+	return strings.TrimSpace(m.Role.String() + ": " + strings.Join(list, ", "))
+}
+
+func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+
+// The runs of sub-agents are sessions, also in a run of another's; what was counted for the whole is told at the head,
+// and what the document says besides stands in the record of the first message.
+func TestRead_crew(t *testing.T) {
+	s, err := Kinds(nil)[0].Open(t.Context(), filepath.Join(fixtures, "atif"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	state, err := s.State(t.Context(), model.Ref{Session: "crew__1/third", ID: "1"})
+	if err != nil || !strings.Contains(string(state), `{"notes":"a note on third"}`) {
+		t.Errorf("%s: %v", state, err)
+	}
+	started, err := s.Features().SubAgents(t.Context(), "crew__1")
+	if err != nil || len(started) != 2 {
+		t.Errorf("%v: %v", started, err)
+	}
+	facts, err := s.Features().Facts(t.Context(), model.Ref{Session: "add__1", ID: "6"})
+	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "dollars, of the session" }) {
+		t.Errorf("%v: %v", facts, err)
+	}
+}
+
+// A run is opened by its file, whatever that is called, and by Harbor's folders; a folder around a job is no store.
+func TestOpen_places(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(fixtures, "atif", "crew__1", "agent", "trajectory.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	for _, name := range []string{"my run.json", "job/one/agent/trajectory.json", "job/two/trajectory.json", "deep/er/one/agent/trajectory.json"} {
+		file := filepath.Join(home, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kind := Kinds(nil)[0]
+	for at, want := range map[string]string{
+		"my run.json": "my run", "job": "one two", "job/one/agent": "one", "job/one/agent/trajectory.json": "one", "job/two": "two", "deep/er/one": "one", ".": "my run",
+	} {
+		s, err := kind.Open(t.Context(), filepath.Join(home, at))
+		if err != nil {
+			t.Errorf("%s: %v", at, err)
+			continue
+		}
+		var ids []string
+		for info, err := range s.Sessions(context.Background()) {
+			if err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(info.ID, "/") {
+				ids = append(ids, info.ID)
+			}
+		}
+		if got := strings.Join(ids, " "); got != want && got != "two one" {
+			t.Errorf("%s has %q", at, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(home, "my run.json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{".", "deep"} {
+		if why, ok, err := kind.Recognise(t.Context(), filepath.Join(home, at)); ok || err != nil {
+			t.Errorf("%s is taken for a store: %s, %v", at, why, err)
+		}
+	}
+}
+
+// What is no document is a fault of the file.
+func TestRead_damaged(t *testing.T) {
+	for _, text := range []string{``, `[]`, `{"schema_version":"ATIF-v1.7","steps":[{"step_id":1,"source":"user","mess`, `{"steps":7}`} {
+		s, _ := readText(t, all, "run.json", text)
+		if len(s.Entries) > 0 || len(s.Faults) != 1 || s.Faults[0].Code != FaultDocument {
+			t.Errorf("%s: %d entries, %v", text, len(s.Entries), s.Faults)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, pattern := range []string{"atif/*/agent/*", "agents/*/*"} {
+		names, err := filepath.Glob(filepath.Join(fixtures, pattern))
+		if err != nil || len(names) == 0 {
+			f.Fatal(names, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, in := readText(t, all, "run.json", string(text))
+		for i := range s.Entries {
+			list, err := all.Messages(in, s, &s.Entries[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range list {
+				if text := list[k].AppendJSON(nil); store.CheckState(text) != nil {
+					t.Errorf("%s", text)
+				}
+			}
+		}
+		if _, err := all.ReadCarried(t.Context(), in, s); err != nil {
+			t.Error(err)
+		}
+	})
+}
