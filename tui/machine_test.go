@@ -41,7 +41,7 @@ func TestMachine_opensEverySession(t *testing.T) {
 	o := options(nil)
 	o.Home = h
 	p := start(t, o, 160, 50)
-	waitFor(t, p, "106 in 23 stores")
+	waitFor(t, p, "115 in 25 stores")
 	p.Press(keymap.Picker, keymap.Top)
 	rows := 0
 	for before := ""; ; rows++ {

@@ -43,7 +43,7 @@ var stores = []struct{ Kind, from, to string }{
 	{"llamaindex", "llamaindex/server.db", "server.db"},
 	{"agno", "agno/sessions.db", "agno.db"},
 	{"dbos", "dbos/system.db", "workflows.sqlite"},
-	{"atif", "trajectory/atif", "jobs/today"},
+	{"atif", "trajectory/atif", "jobs"},
 	{"trajectory", "trajectory/agents", "runs"},
 	{"jsonl", "inputs/redact-tool-schema.jsonl", "exported.jsonl"},
 }
