@@ -19,7 +19,7 @@ func timeOf(step chat.Value) time.Time {
 	return step.Get("extra", "timestamp").Time()
 }
 
-// decodeStep returns the messages of a step of ATIF: what was said or called, and what came back.
+// decodeStep returns the messages of a step of ATIF: one with the words and calls, and one with the results.
 func decodeStep(v chat.Value) []chat.Message {
 	calls := slices.Collect(v.Get("tool_calls").Each())
 	m := chat.Message{Role: roleOf(v.Get("source")), Model: v.Get("model_name").Text(), Usage: usageOf(v.Get("metrics"))}
@@ -57,7 +57,7 @@ func decodeStep(v chat.Value) []chat.Message {
 	return []chat.Message{m, results}
 }
 
-// usageOf returns what the metrics of a step count. Tokens of a cache are among those of the prompt.
+// usageOf returns the metrics of a step. Tokens of a cache are among those of the prompt.
 func usageOf(metrics chat.Value) (u conversation.Usage) {
 	read, written, cost := metrics.Get("prompt_tokens"), metrics.Get("completion_tokens"), metrics.Get("cost_usd")
 	u.Counted = read.There() || written.There()
@@ -66,7 +66,7 @@ func usageOf(metrics chat.Value) (u conversation.Usage) {
 	return u
 }
 
-// returnCode finds what mini-swe-agent writes before the output of a command.
+// returnCode finds the exit code that mini-swe-agent writes before the output of a command.
 var returnCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<returncode>(-?\d+)</returncode>`) })
 
 const returnTag = "<returncode>"
@@ -81,7 +81,7 @@ func roleOf(name chat.Value) chat.Role {
 	return chat.Other
 }
 
-// appendTexts appends the blocks of a content: a text, or a list of parts, of which those that are no text stay as they are.
+// appendTexts appends the blocks of a content: a text, or a list of parts. A part without a text stays as it is.
 func appendTexts(blocks []chat.Block, kind conversation.BlockKind, content chat.Value) []chat.Block {
 	switch content.Kind() {
 	case jsontape.String:

@@ -7,13 +7,13 @@
 //	  subagent_trajectories[]   whole documents, that a result names by trajectory_id
 //	NAME.traj            SWE-agent
 //	  history[]          {role, content, thought, tool_calls[], tool_call_ids[]}
-//	  trajectory[]       what each answer did: {action, observation, state, execution_time}
+//	  trajectory[]       a record for each answer: {action, observation, state, execution_time}
 //	NAME.traj.json       mini-swe-agent 1 and 2
 //	  trajectory_format  "mini-swe-agent-1.1"
 //	  messages[]         messages of a chat, with the model's response and the outcome of commands in extra
 //
 // Nothing resumes a run. ATIF is defined by the models of the package harbor (0.26), harbor.models.trajectories;
-// the other two by what the agents write: mini-swe-agent 2.4.6, SWE-agent 1.1.
+// the other two by files of the agents: mini-swe-agent 2.4.6, SWE-agent 1.1.
 package trajectory
 
 import (
@@ -36,7 +36,7 @@ import (
 	"hindcast/store/media/watch"
 )
 
-// Kinds describes the runs in ATIF, and those of SWE-agent and mini-swe-agent. cache keeps titles; it may be nil.
+// Kinds describes the runs in ATIF, and the runs of SWE-agent and mini-swe-agent. cache keeps titles; it may be nil.
 func Kinds(cache *files.Cache) []engine.Kind {
 	return []engine.Kind{newAgent("atif", "ATIF", &atif).Kind(cache), newAgent("trajectory", "SWE-agent", &sweAgent, &miniAgent).Kind(cache)}
 }
@@ -52,7 +52,7 @@ type layout struct {
 	decode func(v chat.Value) []chat.Message
 	// texts returns the values in a step that carry conversation.
 	texts func(step chat.Value) []chat.Value
-	// total returns what was counted for the whole run.
+	// total returns the sums that the document has of the whole run.
 	total func(whole chat.Value) model.Counted
 }
 
@@ -85,7 +85,7 @@ var miniAgent = layout{
 	tells: func(head chat.Value) bool { return head.Get("info", "mini_version").There() },
 }
 
-// countedByAgent returns what SWE-agent and mini-swe-agent counted.
+// countedByAgent returns the sums of SWE-agent and mini-swe-agent.
 func countedByAgent(whole chat.Value) model.Counted {
 	is := whole.Get("info", "model_stats")
 	return model.Counted{Read: is.Get("tokens_sent").Number(), Written: is.Get("tokens_received").Number(), Dollars: is.Get("instance_cost").Number()}
@@ -106,7 +106,7 @@ func newAgent(name, framework string, layouts ...*layout) *chat.Agent {
 	}
 }
 
-// textsOfStep returns what a step of ATIF says; its extra repeats that in the words of the agent.
+// textsOfStep returns the texts of a step of ATIF; its extra repeats them in the words of the agent.
 func textsOfStep(step chat.Value) []chat.Value {
 	list := []chat.Value{step.Get("message"), step.Get("reasoning_content"), step.Get("tool_calls")}
 	for result := range step.Get("observation", "results").Each() {
@@ -182,7 +182,7 @@ func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 	})
 }
 
-// trimExtensions returns the name of a document without its extensions, or the name itself of a file that is none.
+// trimExtensions returns the name of a document without its extensions, or the name itself of another file.
 func trimExtensions(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".traj")
 }
@@ -243,8 +243,8 @@ type document struct {
 	name string
 }
 
-// readDocuments returns the runs in a file: the one that it is about, then those of its sub-agents. It returns none, and
-// no error, if the file has no run.
+// readDocuments returns the runs in a file: the one that it is about, then the runs of its sub-agents. The list is empty,
+// without an error, if the file has no run.
 func (f *format) readDocuments(in engine.In, file string) (list []document, err error) {
 	data, _, err := in.Read(file, nil)
 	if err != nil {
@@ -312,7 +312,7 @@ func (b *build) addSteps() {
 		Version: strings.TrimSpace(agent.Get("name").Words() + " " + cmp.Or(agent.Get("version").Words(), b.Get("info", "mini_version").Words())),
 	}
 	s.Project = meta.Dir
-	from, spans := origin{}, []chat.Span(nil) // what the document says besides, and then what an answer did
+	from, spans := origin{}, []chat.Span(nil) // first the other members of the document, then the record of an answer
 	for v := range b.Each() {
 		if !slices.Contains([]string{b.rows, b.beside, b.children}, v.Key()) {
 			from.keys, spans = append(from.keys, v.Key()), append(spans, v.Span())

@@ -118,8 +118,8 @@ func describe(m *chat.Message) string {
 
 func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
-// The runs of sub-agents are sessions, also in a run of another's; what was counted for the whole is told at the head,
-// and what the document says besides stands in the record of the first message.
+// The runs of sub-agents are sessions, also in a run of another's; the sums of the whole are told at the head,
+// and the other members of the document stand in the record of the first message.
 func TestRead_crew(t *testing.T) {
 	s, err := Kinds(nil)[0].Open(t.Context(), filepath.Join(fixtures, "atif"))
 	if err != nil {
