@@ -30,6 +30,8 @@ var unlike = map[string][4]float64{
 	"01a20bc3-2a84-71c2-8053-bc29e9e6682b": {1635, 45, 20, 0},
 	// The count began anew with the request of a compaction, behind an answer of 861.
 	"01a20304-5337-7113-81f0-ba209759045b": {-861, -7, -20, 0},
+	// An answer that called nothing, which the converter leaves out.
+	"add__1": {10, 20, 0, 0.0000135},
 	// Answers that the agent deleted when it went on from an earlier one.
 	"ses_dfd04f515ffeT1YRFyfbHcBk00": {9785 - 4865, 13, 40, 0.014955},
 }

@@ -204,8 +204,6 @@ var fileDatabases = []struct{ kind, file string }{
 	{"llamaindex", "llamaindex/server.db"},
 	{"agno", "agno/sessions.db"},
 	{"dbos", "dbos/system.db"},
-	{"atif", "trajectory/atif"},
-	{"trajectory", "trajectory/agents"},
 	{"opencode", "coding/opencode/opencode.db"},
 	{"crush", "coding/crush/crush.db"},
 	{"cursor", "coding/cursor/globalStorage/state.vscdb"},

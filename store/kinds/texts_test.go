@@ -265,6 +265,7 @@ var unseen = map[string]map[string]string{
 	"codex": {
 		"payload/state/environments": "the names of agents", "base_instructions": "sent as instructions, which the context has",
 	},
+	"cursor":      {"blobs.data": "a message with a frame of protobuf around it"},
 	"aider":       {"/# aider chat started at": "the time of a session"},
 	"opencode":    {"event.data/info/title": "a title of before"},
 	"jsonl":       {"/stateEdits": "a part of a state, cut anywhere", "/reason/text": "why a snapshot is off the path, which log tells"},

@@ -98,8 +98,9 @@ func isDatabase(name string) bool {
 	return slices.Contains([]string{".db", ".db3", ".sqlite", ".sqlite3"}, filepath.Ext(name))
 }
 
-// mostOthers bounds the files of other names that are looked at in a folder.
-const mostOthers = 256
+// mostOthers bounds the files of other names that are looked at in a folder, and mostGuessed how many of these are looked
+// into.
+const mostOthers, mostGuessed = 256, 8
 
 // mayBe returns the names in a folder that may be databases: first by name, then any file of whole pages.
 // SQLite itself decides whether they are.
@@ -113,9 +114,10 @@ func mayBe(in engine.In, names []string) (list []string) {
 			others = append(others, name)
 		}
 	}
+	guessed := 0
 	for _, name := range others {
-		if at, err := in.Stamp(name); err == nil && at.Kind == files.Regular && store.WholePages(name, at.Size) {
-			list = append(list, name)
+		if at, err := in.Stamp(name); guessed < mostGuessed && err == nil && at.Kind == files.Regular && store.WholePages(name, at.Size) {
+			list, guessed = append(list, name), guessed+1
 		}
 	}
 	return list

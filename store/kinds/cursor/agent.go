@@ -39,7 +39,7 @@ var agentPatterns = []string{chats + "/*/*/" + chatFile, "projects/*/" + transcr
 
 // agentSpots returns the sessions of cursor-agent.
 func (f *format) agentSpots(in engine.In) (list []chat.Spot) {
-	known := map[string]int{}
+	known, others := map[string]int{}, 0
 	for _, pattern := range agentPatterns {
 		for _, file := range chat.Match(in, pattern) {
 			at := agentSpot(file)
@@ -47,13 +47,18 @@ func (f *format) agentSpots(in engine.In) (list []chat.Spot) {
 			switch {
 			case has:
 				list[i].More = append(list[i].More, file)
-			case path.Ext(file) != ".jsonl" || strings.Contains(file, "/") || isTranscript(in, file):
+			case path.Ext(file) != ".jsonl" || strings.Contains(file, "/") || others < mostOthers && isTranscript(in, file):
 				known[at.ID], list = len(list), append(list, at)
+			default:
+				others++
 			}
 		}
 	}
 	return list
 }
+
+// mostOthers bounds the files of another program that are looked at in a folder of transcripts.
+const mostOthers = 4
 
 func isTranscript(in engine.In, file string) bool {
 	return chat.AskHead(in, file, "transcript", func(head []byte) string {
