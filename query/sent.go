@@ -167,7 +167,7 @@ type sentRequest struct {
 	blocks []sentBlock
 	list   []int32
 	walk   *sentWalk
-	// of is what the store has of it.
+	// of is the request as the store has it.
 	of request.Request
 }
 

@@ -169,7 +169,7 @@ func (m *Model) refreshTitles() {
 }
 
 // searchArrivals searches the sessions that came or changed since the search ended. An empty list, as of a session that was
-// opened by its name, tells of none.
+// opened by its name, has no arrivals.
 func (m *Model) searchArrivals() tea.Cmd {
 	s := m.search
 	if !m.isSearching() || s.searched == nil || s.searched == m.list.Content() || m.list.Len() == 0 || m.tasks[searching].running || m.tasks[listing].running {

@@ -356,16 +356,21 @@ func (s *Store) spotsInFile(ctx context.Context, in engine.In, file string) (lis
 
 // signs reports whether the file of a spot begins as a session of the agent.
 func (s *Store) signs(in engine.In, at Spot) bool {
-	return s.agent.Signs != nil && AskHead(in, at.File, "signs", func(head []byte) string {
-		if s.agent.Signs(at, head).Read() {
+	return s.agent.Signs != nil && HeadTells(in, at.File, "signs", func(head []byte) bool { return s.agent.Signs(at, head).Read() })
+}
+
+// bom is the byte order mark that some editors put before a text.
+var bom = []byte("\ufeff")
+
+// HeadTells reports whether tells is true of the beginning of a file. It asks and notes as AskHead does.
+func HeadTells(in engine.In, file, as string, tells func(head []byte) bool) bool {
+	return AskHead(in, file, as, func(head []byte) string {
+		if tells(head) {
 			return "yes"
 		}
 		return ""
 	}) != ""
 }
-
-// bom is the byte order mark that some editors put before a text.
-var bom = []byte("\ufeff")
 
 // AskHead returns the answer of ask about the beginning of a file, or "" if there is no such file. It notes
 // the answer under a name, so that an unchanged file is read once.

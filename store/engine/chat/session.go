@@ -324,6 +324,14 @@ const (
 
 var roles = [...]string{"system", "user", "assistant", "tool", "unknown"}
 
+// RoleOf returns the role that messages name so, Other for another word.
+func RoleOf(word string) Role {
+	if i := slices.Index(roles[:Other], word); i >= 0 {
+		return Role(i)
+	}
+	return Other
+}
+
 // String returns the role as messages name it.
 func (r Role) String() string { return roles[r] }
 

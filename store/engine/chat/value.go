@@ -135,6 +135,16 @@ func (v Value) Time() time.Time {
 	return at
 }
 
+// FirstTime returns the time of the first value that has one, as Time reads it; the zero time where none has.
+func FirstTime(list ...Value) time.Time {
+	for _, v := range list {
+		if at := v.Time(); !at.IsZero() {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
 // Milliseconds returns the time of a number of milliseconds since 1970, the zero time for
 // anything else.
 func (v Value) Milliseconds() time.Time {

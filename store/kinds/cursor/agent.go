@@ -61,9 +61,7 @@ func (f *format) agentSpots(in engine.In) (list []chat.Spot) {
 const mostOthers = 4
 
 func isTranscript(in engine.In, file string) bool {
-	return chat.AskHead(in, file, "transcript", func(head []byte) string {
-		return map[bool]string{true: "yes"}[signOf(file, head).Read()]
-	}) != ""
+	return chat.HeadTells(in, file, "transcript", func(head []byte) bool { return signOf(file, head).Read() })
 }
 
 // agentSpot returns where a session of cursor-agent is, by the name of its file.

@@ -109,23 +109,15 @@ func quoted(text string) []byte { return jsontape.AppendQuoted(nil, text) }
 // record of another kind.
 func lineMessage(v chat.Value) (m chat.Message, ok bool) {
 	m.Raw = rawOf(v)
-	switch role := v.Get("role").Text(); role {
-	case "user":
-		m.Role = chat.User
-	case "assistant":
-		m.Role = chat.Assistant
-	case "tool":
-		m.Role = chat.Tool
-	case "system":
-	case "":
+	role := v.Get("role").Text()
+	if role == "" {
 		why := v.Get("error")
 		if m.Role = chat.Assistant; why.Kind() == jsontape.String {
 			m.Blocks = []chat.Block{chat.FailureBlock(why.Raw())}
 		}
 		return m, len(m.Blocks) > 0
-	default:
-		m.Role = chat.Other
 	}
+	m.Role = chat.RoleOf(role)
 	m.Model = v.Get("model").Text()
 	content := v.Get("message", "content")
 	if !content.There() {

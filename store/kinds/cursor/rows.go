@@ -39,7 +39,7 @@ type composer struct {
 // composerOf reads the row of a session.
 func composerOf(id string, v chat.Value) composer {
 	c := composer{id: id, title: chat.StoredTitle(v.Get("name").Text(), "New Chat", "New Agent", "New Composer")}
-	c.at = firstTime(v.Get("lastUpdatedAt"), v.Get("createdAt"))
+	c.at = chat.FirstTime(v.Get("lastUpdatedAt"), v.Get("createdAt"))
 	uri := v.Get("workspaceIdentifier", "uri")
 	c.project = cmp.Or(uri.Get("fsPath").Text(), uri.Get("path").Text())
 	for h := range v.Get("fullConversationHeadersOnly").Each() {
@@ -103,7 +103,7 @@ func listTabs(ctx context.Context, t *sqlitefile.Tx, folders map[string]string, 
 			return
 		}
 		c.title = cmp.Or(c.title, chat.StoredTitle(tab.Get("chatTitle").Text(), "New Chat"))
-		c.at = firstTime(tab.Get("lastSendTime"), tab.Get("lastUpdatedAt"), tab.Get("createdAt"))
+		c.at = chat.FirstTime(tab.Get("lastSendTime"), tab.Get("lastUpdatedAt"), tab.Get("createdAt"))
 		c.id, c.project, c.size = tabMark+c.id, folder, int64(size)
 		list = append(list, c)
 	})
@@ -232,7 +232,7 @@ func (b *build) addBubble(from origin, data []byte, id string, row int64) {
 	e := chat.Entry{ID: id, Said: m.Summarise(), Version: chat.Sum([][]byte{data}), Meta: b.meta, Own: &from}
 	e.Said.Results = results.Summarise().Results
 	timing := v.Get("timingInfo")
-	e.At = firstTime(v.Get("createdAt"), v.Get("timestamp"), timing.Get("clientRpcSendTime"), timing.Get("clientSettleTime"), timing.Get("clientEndTime"))
+	e.At = chat.FirstTime(v.Get("createdAt"), v.Get("timestamp"), timing.Get("clientRpcSendTime"), timing.Get("clientSettleTime"), timing.Get("clientEndTime"))
 	if err != nil {
 		e.Marks |= model.MarkDamaged
 		b.session.Fault(FaultMessage, model.Loses, id, "the message cannot be read", agent.Passes)
@@ -240,16 +240,6 @@ func (b *build) addBubble(from origin, data []byte, id string, row int64) {
 	e.Facts.Add("checkpoint of files", v.Get("checkpointId").Text())
 	e.Facts.Add("decision of the person", v.Get("toolFormerData", "userDecision").Text())
 	b.add(e, row)
-}
-
-// firstTime returns the first time that is known.
-func firstTime(list ...chat.Value) time.Time {
-	for _, v := range list {
-		if at := v.Time(); !at.IsZero() {
-			return at
-		}
-	}
-	return time.Time{}
 }
 
 // origin is where the message of an entry stands: in a column of a row, or in a span of it.

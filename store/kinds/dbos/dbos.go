@@ -113,7 +113,7 @@ type step struct {
 	at              time.Time
 	size            int64
 	damaged, failed bool
-	// set is what the workflow has set by then, as an object; "" for nothing.
+	// set has the events that the workflow set by then, as an object; "" if it set no event.
 	set string
 }
 

@@ -4,25 +4,19 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"time"
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/chat"
 )
 
-// timeOf returns when a step was, as far as it tells.
-func timeOf(step chat.Value) time.Time {
-	if at := step.Get("timestamp").Time(); !at.IsZero() {
-		return at
-	}
-	return step.Get("extra", "timestamp").Time()
-}
-
 // decodeStep returns the messages of a step of ATIF: one with the words and calls, and one with the results.
 func decodeStep(v chat.Value) []chat.Message {
 	calls := slices.Collect(v.Get("tool_calls").Each())
-	m := chat.Message{Role: roleOf(v.Get("source")), Model: v.Get("model_name").Text(), Usage: usageOf(v.Get("metrics"))}
+	m := chat.Message{Role: chat.RoleOf(v.Get("source").Text()), Model: v.Get("model_name").Text(), Usage: usageOf(v.Get("metrics"))}
+	if v.Get("source").Text() == "agent" {
+		m.Role = chat.Assistant
+	}
 	m.Blocks = appendTexts(m.Blocks, conversation.Reasoning, v.Get("reasoning_content"))
 	m.Blocks = appendTexts(m.Blocks, conversation.Text, v.Get("message"))
 	for _, call := range calls {
@@ -71,16 +65,6 @@ var returnCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 const returnTag = "<returncode>"
 
-// rolesByName are the words for who speaks.
-var rolesByName = map[string]chat.Role{"system": chat.System, "user": chat.User, "agent": chat.Assistant, "assistant": chat.Assistant, "tool": chat.Tool}
-
-func roleOf(name chat.Value) chat.Role {
-	if role, known := rolesByName[name.Text()]; known {
-		return role
-	}
-	return chat.Other
-}
-
 // appendTexts appends the blocks of a content: a text, or a list of parts. A part without a text stays as it is.
 func appendTexts(blocks []chat.Block, kind conversation.BlockKind, content chat.Value) []chat.Block {
 	switch content.Kind() {
@@ -112,7 +96,7 @@ func resultOf(content chat.Value) []byte {
 // two agents say besides how the call went.
 func decodeChat(v chat.Value) []chat.Message {
 	extra := v.Get("extra")
-	m := chat.Message{Role: roleOf(v.Get("role")), Usage: extra.Get("response").Usage(), Model: extra.Get("response", "model").Text()}
+	m := chat.Message{Role: chat.RoleOf(v.Get("role").Text()), Usage: extra.Get("response").Usage(), Model: extra.Get("response", "model").Text()}
 	if cost := extra.Get("cost"); cost.Kind() == jsontape.Number {
 		m.Usage.Cost, m.Usage.Priced = cost.Number(), true
 	}

@@ -135,12 +135,7 @@ func (f *format) layoutOf(head chat.Value) *layout {
 
 // holdsRun reports whether a file is a document of the format.
 func (f *format) holdsRun(in engine.In, file string) bool {
-	return chat.AskHead(in, file, f.name, func(head []byte) string {
-		if f.layoutOf(chat.ParseHead(head)) != nil {
-			return "yes"
-		}
-		return ""
-	}) != ""
+	return chat.HeadTells(in, file, f.name, func(head []byte) bool { return f.layoutOf(chat.ParseHead(head)) != nil })
 }
 
 // inner returns how far above a folder that of all runs is: Harbor names a run by the folder around its trajectory.json.
@@ -221,13 +216,15 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 		return g, err
 	}
 	whole := chat.ParseHead(bytes.TrimPrefix(head, []byte("\ufeff")))
+	l := f.layoutOf(whole)
+	if l == nil {
+		return g, nil
+	}
 	var said chat.Opening
-	for _, l := range f.layouts {
-		for v := range whole.Get(l.rows).Each() {
-			for _, m := range l.decode(v) {
-				if !said.HasPrompt() {
-					said.Say(m.Summarise())
-				}
+	for v := range whole.Get(l.rows).Each() {
+		for _, m := range l.decode(v) {
+			if !said.HasPrompt() {
+				said.Say(m.Summarise())
 			}
 		}
 	}
@@ -329,7 +326,7 @@ func (b *build) addSteps() {
 				}
 				aside = aside[1:]
 			}
-			e := chat.Entry{ID: strconv.Itoa(n + 1), At: timeOf(step), Said: m.Summarise(), Meta: meta.With(chat.Meta{Model: m.Model}), File: s.Spot.File, Records: append([]chat.Span{step.Span()}, spans...), Own: from}
+			e := chat.Entry{ID: strconv.Itoa(n + 1), At: chat.FirstTime(step.Get("timestamp"), step.Get("extra", "timestamp")), Said: m.Summarise(), Meta: meta.With(chat.Meta{Model: m.Model}), File: s.Spot.File, Records: append([]chat.Span{step.Span()}, spans...), Own: from}
 			from, spans = origin{}, nil
 			switch {
 			case step.Get("is_copied_context").True():
