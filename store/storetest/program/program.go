@@ -29,11 +29,12 @@ func Main(m *testing.M) int {
 
 // Release returns the command that builds the program as it is shipped: without C, so that
 // it needs no library to start, without what only a debugger reads, and without HTTP/2, which
-// no server that it talks to needs. What waits for a network anyway, and what enciphers
-// that, is compiled small.
+// no server that it talks to needs. What waits for a network or a person anyway, and what
+// enciphers, is compiled small.
 func Release() (env, command []string) {
 	command = []string{"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w"}
-	for _, packages := range []string{"...aws...", "...pgx...", "net/...", "crypto/...", "...golang.org/x/..."} {
+	for _, packages := range []string{"...aws...", "...pgx...", "net/...", "crypto/...", "...golang.org/x/...",
+		"hindcast/cli/...", "hindcast/tui/...", "hindcast/store/kinds/strands/..."} {
 		command = append(command, "-gcflags="+packages+"=-l")
 	}
 	return []string{"CGO_ENABLED=0"}, command
