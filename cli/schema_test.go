@@ -266,8 +266,8 @@ func realKinds() store.Kinds {
 	return kinds.All(nil, "")
 }
 
-func (a *answers) realStores(t *testing.T) {
-	var stores []string
+// testdataStores returns what may be a store below testdata.
+func testdataStores(t *testing.T) (stores []string) {
 	for _, framework := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "adk", "openaiagents", "mastra", "llamaindex", "agno", "dbos", "trajectory", "coding", "files"} {
 		list, err := filepath.Glob(filepath.Join("..", "testdata", framework, "*"))
 		if err != nil {
@@ -275,6 +275,11 @@ func (a *answers) realStores(t *testing.T) {
 		}
 		stores = append(stores, list...)
 	}
+	return stores
+}
+
+func (a *answers) realStores(t *testing.T) {
+	stores := testdataStores(t)
 	config := t.TempDir()
 	err := errors.Join(os.Mkdir(filepath.Join(config, "hindcast"), 0o700), os.WriteFile(filepath.Join(config, "hindcast", "prices.toml"),
 		[]byte("currency = \"USD\"\n[[price]]\nmodel = \"scripted-*\"\ninput = 3\noutput = 15\n"), 0o600))

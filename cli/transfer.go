@@ -27,7 +27,7 @@ import (
 // exportCommand is `hindcast export`.
 func (a *App) exportCommand() *cobra.Command {
 	var to string
-	var whole bool
+	var whole, atif bool
 	var how sharing
 	cmd := &cobra.Command{
 		Use:   "export [STORE...] [SESSION]...",
@@ -38,15 +38,21 @@ command takes such a file as STORE. Without SESSION it is all of them. A line ha
 its snapshot adds to the state before it; for other programs --whole writes each state
 whole, which takes the room of all of them. On a terminal a line shows how far it is.
 
+--atif writes one conversation instead, in ATIF, Harbor's trajectory format 1.8: that at
+the head, or with --only at a snapshot, such as one before a compaction. Results stand
+with their calls, each message has the time, tokens and price that are known, and the
+runs of sub-agents are in it, too.
+
 ` + redacts,
 		Example: `  hindcast export trips.db -o trips.jsonl
   hindcast export trips.db trip-planner --only 3..11.1 --redact -o part.jsonl
   hindcast export trips.db trip-planner | hindcast import - copy.db
-  hindcast export trips.db --whole | jq .state.messages`,
+  hindcast export trips.db --whole | jq .state.messages
+  hindcast export projects 7ffd5cb9 --atif -o trajectory.json`,
 		Args:              argsBetween(0, 1000),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
-			if p.json && to == "" {
+			if p.json && to == "" && !atif {
 				return usagef("export: the rows are JSON lines, which is not one document: with --json, name a file with -o")
 			}
 			s, sessions, h, err := a.findSessions(ctx, args)
@@ -54,6 +60,9 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 				return err
 			}
 			defer h.Close()
+			if atif {
+				return a.exportTrajectory(ctx, p, s, sessions, &how, to)
+			}
 			done := tally{Store: to}
 			what, err := a.shareRows(ctx, s, sessions, &how)
 			if err != nil {
@@ -88,6 +97,13 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
 	cmd.Flags().BoolVar(&whole, "whole", false, "write each state whole, for other programs")
+	cmd.Flags().BoolVar(&atif, "atif", false, "write one conversation in ATIF, Harbor's trajectory format")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if whole && atif {
+			return usagef("--whole and --atif are two forms: give one of them")
+		}
+		return nil
+	}
 	how.addFlags(cmd)
 	return cmd
 }

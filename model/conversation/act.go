@@ -70,6 +70,9 @@ const (
 // IsCommand reports whether the tool runs a command.
 func (v Verb) IsCommand() bool { return v == verbCommand }
 
+// StartsAgent reports whether the tool starts a sub-agent.
+func (v Verb) StartsAgent() bool { return v == verbAgent }
+
 // Writes reports whether the tool edits or writes files.
 func (v Verb) Writes() bool { return v == verbEdit || v == verbWrite }
 

@@ -43,6 +43,8 @@ type Part struct {
 type Picture struct {
 	Format string
 	Data   []byte
+	// Output is the index of the picture's label among those of the result, -1 for a picture of the part itself.
+	Output int
 }
 
 // partKinds are the words of the kinds of part; of any other it is its one word.
@@ -103,7 +105,7 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 		out.Status = statusWord(result.Status)
 		for part := range c.Parts(result) {
 			out.Output = append(out.Output, outputOf(c, &part))
-			out.addPicture(c, &part)
+			out.addPicture(c, &part, len(out.Output)-1)
 		}
 	case conversation.Failure:
 		out.Text, out.Label = t.Text(b.Body), b.Kind.String()
@@ -133,7 +135,7 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 			out.Value = t.Raw(b.Body) // what a tool printed
 		}
 	default:
-		out.addPicture(c, b)
+		out.addPicture(c, b, -1)
 		if out.Label = c.Label(b); t.Key(b.Node) == "json" { // a document has what the agent wrote
 			out.Value = t.Raw(t.Parent(b.Node))
 		}
@@ -142,9 +144,9 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 }
 
 // addPicture adds the picture that a block holds, if it holds one.
-func (part *Part) addPicture(c *conversation.Conversation, b *conversation.Block) {
+func (part *Part) addPicture(c *conversation.Conversation, b *conversation.Block, output int) {
 	if format, data := c.Picture(b); format != "" {
-		part.Pictures = append(part.Pictures, Picture{format, data})
+		part.Pictures = append(part.Pictures, Picture{format, data, output})
 	}
 }
 

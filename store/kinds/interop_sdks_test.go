@@ -29,6 +29,7 @@ var sdkParts = map[string]string{
 	"genkit-python": "genkit-python/requirements.txt",
 	"langgraph":     "langgraph/requirements.txt",
 	"s3":            "s3/requirements.txt",
+	"harbor":        "trajectory/requirements.txt",
 
 	"agent-framework": "agent-framework/requirements.txt",
 	"crewai":          "crewai/requirements.txt",

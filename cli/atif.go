@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/model/transcript"
+	"hindcast/query"
+	"hindcast/redact"
+	"hindcast/store"
+)
+
+// exportTrajectory writes the conversation in a snapshot of a session as one document in ATIF, to a new file or, where that
+// is "", to the standard output.
+func (a *App) exportTrajectory(ctx context.Context, p *printer, s store.Store, sessions []string, how *sharing, to string) (err error) {
+	if len(sessions) > 1 || strings.Contains(how.only, "..") {
+		return usagef("export: a document in ATIF is one conversation: name one session, and one snapshot with --only")
+	}
+	session := ""
+	if len(sessions) == 0 {
+		session, err = latestSession(ctx, s)
+	} else {
+		session = sessions[0]
+	}
+	if err != nil {
+		return err
+	}
+	root, err := a.readRun(ctx, s, session, cmp.Or(how.only, "head"), nil)
+	if err != nil {
+		return err
+	}
+	all := root.listAll(nil)
+	redactor, err := how.newRedactor()
+	if err == nil && redactor != nil {
+		err = redactRuns(redactor, all)
+	}
+	if err != nil {
+		return err
+	}
+	document, err := root.trajectory(session)
+	if err != nil {
+		return err
+	}
+	text, err := encodeJSON(document)
+	if err != nil {
+		return err
+	}
+	done := tally{Store: to, Sessions: len(all), Snapshots: len(all)}
+	if text = append(text, '\n'); to == "" {
+		_, err = p.Write(text)
+	} else {
+		err = writeFile(to, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if done.takeHidden(redactor); !p.json || to == "" {
+		done.listHidden(a.Err)
+	}
+	if to == "" {
+		return nil
+	}
+	return p.writeTally("exported", &done)
+}
+
+// agentRun is a conversation in a snapshot, and those of the sub-agents that were started on the way to it.
+type agentRun struct {
+	session string
+	agent   transcript.TrajectoryAgent
+	state   []byte
+	// came has for each message the visits that its parts came with, and the time of the first; both are zero where none is known.
+	came     []arrival
+	children []startedRun
+}
+
+// arrival is when a message came, with which snapshots.
+type arrival struct {
+	first model.Node
+	at    time.Time
+	ids   []string
+}
+
+// startedRun is the run of a sub-agent, and the id of the snapshot that started it.
+type startedRun struct {
+	*agentRun
+	by string
+}
+
+// listAll appends a run, and below it those of sub-agents.
+func (r *agentRun) listAll(list []*agentRun) []*agentRun {
+	list = append(list, r)
+	for _, child := range r.children {
+		list = child.listAll(list)
+	}
+	return list
+}
+
+// readRun reads the conversation in a snapshot, and those at the heads of the sub-agents' sessions. above are the sessions
+// around it.
+func (a *App) readRun(ctx context.Context, s store.Store, session, spec string, above []string) (*agentRun, error) {
+	t, err := a.labelledTimeline(ctx, s, session)
+	if err != nil {
+		return nil, err
+	}
+	n, err := findVisit(t, spec)
+	if err != nil {
+		return nil, err
+	}
+	at, f := t.Header(n), s.Features()
+	r := &agentRun{session: session, agent: transcript.TrajectoryAgent{Name: s.Kind(), Version: "unknown"}}
+	if r.state, err = s.State(ctx, at.Ref()); err != nil {
+		return nil, err
+	}
+	if f.Facts != nil {
+		facts, err := f.Facts(ctx, at.Ref())
+		if err != nil {
+			return nil, err
+		}
+		for _, fact := range facts {
+			switch fact.Label {
+			case "model":
+				r.agent.Model = fact.Value
+			case "version":
+				r.agent.Version = fact.Value
+			}
+		}
+	}
+	if err := r.dateMessages(ctx, query.Open(s, t), t, n); err != nil || f.SubAgents == nil {
+		return r, err
+	}
+	onPath := map[string]bool{}
+	for up := n; up != model.NoNode; up = t.Parent(up) {
+		onPath[t.Header(up).ID] = true
+	}
+	started, err := f.SubAgents(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	above = append(slices.Clip(above), session)
+	for _, of := range started {
+		if !onPath[of.ID] || slices.Contains(above, of.Session) || slices.ContainsFunc(r.children, func(c startedRun) bool { return c.session == of.Session }) {
+			continue
+		}
+		child, err := a.readRun(ctx, s, of.Session, "head", above)
+		if errors.Is(err, model.ErrNoSession) || errors.Is(err, model.ErrNoSnapshot) {
+			continue // its file is gone
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.children = append(r.children, startedRun{child, of.ID})
+	}
+	return r, nil
+}
+
+// dateMessages finds the snapshots that the messages in the state of a visit came with.
+func (r *agentRun) dateMessages(ctx context.Context, q *query.Session, t *model.Timeline, n model.Node) error {
+	tape, err := jsontape.Parse(r.state)
+	if err != nil {
+		return fmt.Errorf("export: read the state of %s: %w", t.Name(n), err)
+	}
+	c := conversation.Decode(tape)
+	if r.came = make([]arrival, c.Len()); c.List() < 0 {
+		return nil
+	}
+	path, err := query.ParsePath(tape.Pointer(c.List()))
+	if err != nil {
+		return err
+	}
+	for b, err := range q.Blame(ctx, n, path) {
+		if err != nil {
+			return err
+		}
+		m := c.Find(tape.LookupPointer(b.Path))
+		if b.Holds || b.Visit == model.NoNode || b.OrBefore || m < 0 {
+			continue
+		}
+		came, of := &r.came[m], t.Header(b.Visit)
+		if len(came.ids) == 0 || b.Visit < came.first {
+			came.first, came.at = b.Visit, of.CreatedAt
+		}
+		if !slices.Contains(came.ids, of.ID) {
+			came.ids = append(came.ids, of.ID)
+		}
+	}
+	return nil
+}
+
+// redactRuns hides the secrets in the states of runs.
+func redactRuns(redactor *redact.Redactor, all []*agentRun) error {
+	for _, r := range all {
+		if err := redactor.Learn(r.state); err != nil {
+			return err
+		}
+	}
+	if err := redactor.FinishLearning(); err != nil {
+		return err
+	}
+	for _, r := range all {
+		var err error
+		if r.state, err = redactor.State(r.state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trajectory returns the document of a run. root is the session of the run around all.
+func (r *agentRun) trajectory(root string) (*transcript.Trajectory, error) {
+	tape, err := jsontape.Parse(r.state)
+	if err != nil {
+		return nil, err
+	}
+	c := conversation.Decode(tape)
+	if c.Len() != len(r.came) { // prompts were left out
+		r.came = make([]arrival, c.Len())
+	}
+	t := transcript.NewTrajectory(r.session, c, func(m int) time.Time { return r.came[m].at })
+	if len(t.Steps) == 0 {
+		return nil, &advisedError{fmt.Errorf("export: the state of %.80q has no messages, and ATIF has nothing else", r.session), "Without --atif, export writes the states."}
+	}
+	t.Agent = r.agent
+	started := map[int]int{}
+	for _, child := range r.children {
+		below, err := child.trajectory(root)
+		if err != nil {
+			continue // it has said nothing yet
+		}
+		m := slices.IndexFunc(r.came, func(of arrival) bool { return slices.Contains(of.ids, child.by) })
+		t.AddChild(below, strings.TrimPrefix(child.session, root+"/"), m, started[m])
+		started[m]++
+	}
+	return t, nil
+}
