@@ -123,11 +123,15 @@ func (f *tracedFile) readEdits(ctx context.Context, of *subject) error {
 	}
 	known := map[sameCall]int{}
 	failed, err := of.eachTouched(ctx, "blame", search, func(touched query.Touched) {
-		at := touched.Timeline.Header(touched.Visit).CreatedAt
-		if at.IsZero() || at.Before(search.Since) {
-			return
-		}
+		created := touched.Timeline.Header(touched.Visit).CreatedAt
 		for e, c := range touched.Changes() {
+			at := created
+			if !e.At.IsZero() {
+				at = e.At
+			}
+			if at.IsZero() || at.Before(search.Since) {
+				continue
+			}
 			rel, root := f.placeIn(touched.Project, c.Path)
 			if !slices.Contains(search.Paths, rel) || e.Refused || e.Failed && e.Command == "" {
 				continue

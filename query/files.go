@@ -257,11 +257,7 @@ func FilesAcross(ctx context.Context, sessions iter.Seq2[Source, error], search 
 			t, err := timeline(ctx, in)
 			if err == nil {
 				q := Open(in.Store, t)
-				steps := q.Files
-				if search.Called {
-					steps = q.ownFiles
-				}
-				for step, wrong := range steps(ctx, search.Whole) {
+				for step, wrong := range q.collectFiles(ctx, &fileSteps{whole: search.Whole, called: search.Called}, nil) {
 					if err = wrong; err != nil {
 						break
 					}

@@ -24,23 +24,23 @@ import (
 // Files returns a FileStep for each visit that ran commands or changed files, in the order in which the visits were
 // recorded. With whole the texts before and after a change are read, too. The error ends the sequence.
 func (q *Session) Files(ctx context.Context, whole bool) iter.Seq2[FileStep, error] {
-	return q.collectFiles(ctx, whole, false, nil)
+	return q.collectFiles(ctx, &fileSteps{whole: whole}, nil)
 }
 
 // AllFiles adds to Files the changes of files by sub-agents, and by their own, at the steps that started them.
 func (q *Session) AllFiles(ctx context.Context, whole bool) iter.Seq2[FileStep, error] {
-	return q.collectFiles(ctx, whole, true, nil)
+	return q.collectFiles(ctx, &fileSteps{whole: whole, agents: true}, nil)
 }
 
-// collectFiles implements Files and AllFiles. above are the sessions that started this one.
-func (q *Session) collectFiles(ctx context.Context, whole, agents bool, above []string) iter.Seq2[FileStep, error] {
-	own := q.ownFiles(ctx, whole)
+// collectFiles implements Files and AllFiles, as s says. above are the sessions that started this one.
+func (q *Session) collectFiles(ctx context.Context, s *fileSteps, above []string) iter.Seq2[FileStep, error] {
+	own := q.ownFiles(ctx, s.whole)
 	f := q.features
-	if f.SubAgents == nil || !agents && f.FileCopies == nil {
+	if f.SubAgents == nil || !s.agents && f.FileCopies == nil {
 		return own
 	}
 	return func(yield func(FileStep, error) bool) {
-		s := fileSteps{Session: q, whole: whole, at: map[model.Node]*FileStep{}}
+		s.Session, s.at = q, map[model.Node]*FileStep{}
 		err := s.readSteps(ctx, own, above)
 		if err != nil {
 			yield(FileStep{}, err)
@@ -48,7 +48,7 @@ func (q *Session) collectFiles(ctx context.Context, whole, agents bool, above []
 		}
 		for _, n := range slices.Sorted(maps.Keys(s.at)) {
 			step := s.at[n]
-			if !agents {
+			if !s.agents {
 				step.Effects = slices.DeleteFunc(step.Effects, func(e filechange.Effect) bool { return e.Agent != "" })
 			}
 			if (len(step.Effects) > 0 || step.Unread != nil) && !yield(*step, nil) {
@@ -61,9 +61,10 @@ func (q *Session) collectFiles(ctx context.Context, whole, agents bool, above []
 // fileSteps are the steps of a session while they are put together.
 type fileSteps struct {
 	*Session
-	whole bool
-	at    map[model.Node]*FileStep
-	nodes map[string]model.Node // the first visit of each id
+	// whole, agents and called are documented at Files, AllFiles and FileSearch.
+	whole, agents, called bool
+	at                    map[model.Node]*FileStep
+	nodes                 map[string]model.Node // the first visit of each id
 }
 
 // stepAt returns the step of a visit.
@@ -102,7 +103,9 @@ func (s *fileSteps) readSteps(ctx context.Context, own iter.Seq2[FileStep, error
 		if err != nil {
 			return err
 		}
-		s.mergeCopies(&c)
+		if !s.called || !c.At.IsZero() {
+			s.mergeCopies(&c)
+		}
 	}
 	return nil
 }
@@ -138,7 +141,7 @@ func (s *fileSteps) agentEffects(ctx context.Context, session string, above []st
 	if err != nil {
 		return nil, err
 	}
-	for step, err := range Open(s.store, t).collectFiles(ctx, s.whole, true, above) {
+	for step, err := range Open(s.store, t).collectFiles(ctx, &fileSteps{whole: s.whole, agents: true}, above) {
 		if err == nil {
 			err = step.Unread
 		}
@@ -191,8 +194,8 @@ func (s *fileSteps) mergeCopies(c *filechange.Copies) {
 	default:
 		effects = append(effects, &filechange.Effect{Tool: filechange.ByCopies, Milliseconds: -1, Changes: rest})
 	}
-	if !s.whole {
-		for _, e := range effects {
+	for _, e := range effects {
+		if e.At = c.At; !s.whole {
 			e.ForgetTexts()
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"hindcast/model"
+	"hindcast/model/filechange"
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/home"
@@ -135,5 +137,83 @@ func TestSearchHome_isItsStoresOneByOne(t *testing.T) {
 	}))
 	if found == 0 {
 		t.Error("no search found anything")
+	}
+}
+
+// patchesBetween returns the patch of each file that changed from one visit to another, or why it has none. Back inverts
+// the patches.
+func patchesBetween(t *testing.T, q *query.Session, from, to model.Node, back bool) (patches map[string]string, unknown map[string]error) {
+	t.Helper()
+	r, err := q.FilesBetween(t.Context(), from, to, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folds := new(filechange.Folds)
+	for _, c := range r.Changes() {
+		folds.Add(&c)
+	}
+	patches, unknown = map[string]string{}, map[string]error{}
+	for _, f := range folds.All() {
+		c, none := f.Change()
+		if back {
+			c = c.Invert()
+		}
+		if err := f.Err(); err != nil {
+			unknown[c.Path], unknown[c.From] = err, err
+		} else if !none {
+			patches[c.Path] = string(filechange.AppendPatch(nil, &c))
+		}
+	}
+	return patches, unknown
+}
+
+// Whatever agent wrote a session, folding what it recorded from one end of a branch to another gives for each file the patch
+// that folding it backwards gives, taken back, unless one of the two says why there is none.
+func TestFilesBetween_leadThereAndBackInEveryKind(t *testing.T) {
+	_, each := openMachine(t)
+	for _, at := range []string{"claude-code", "codex", "copilot-cli", "odd", "opencode"} {
+		s, _, _ := openFiles(t, at, "")
+		for _, info := range storetest.Sessions(t, s) {
+			info.Kind = s.Kind()
+			each = append(each, alone{query.Source{Store: s, SessionInfo: info}, query.Open(s, timelineOf(t, s, info.ID))})
+		}
+	}
+	equal, told := map[string]int{}, map[string]int{}
+	for i := range each {
+		line := timelineOf(t, each[i].Store, each[i].ID)
+		ends := []model.Node{0}
+		for n := range model.Node(line.Len()) {
+			if line.Next(n) == model.NoNode {
+				ends = append(ends, n)
+			}
+		}
+		for k, b := range ends {
+			for _, a := range ends[:k] {
+				there, unknown := patchesBetween(t, each[i].open, a, b, false)
+				back, notBack := patchesBetween(t, each[i].open, b, a, true)
+				for path := range unknown {
+					delete(back, path)
+				}
+				for path := range notBack {
+					delete(there, path)
+				}
+				for path, patch := range there {
+					if back[path] != patch {
+						t.Errorf("%s %s from %s to %s: %s is\n%s\nand back\n%s", each[i].Kind, each[i].ID, line.Name(a), line.Name(b), path, patch, back[path])
+					}
+					equal[each[i].Kind]++
+					delete(back, path)
+				}
+				for path, patch := range back {
+					t.Errorf("%s %s from %s to %s: %s is back\n%s", each[i].Kind, each[i].ID, line.Name(a), line.Name(b), path, patch)
+				}
+				told[each[i].Kind] += len(unknown) + len(notBack)
+			}
+		}
+	}
+	for _, kind := range []string{"claude-code", "codex", "copilot-cli", "opencode"} {
+		if equal[kind] == 0 {
+			t.Errorf("no file of %s was compared", kind)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"hindcast/model/conversation"
 )
@@ -228,6 +229,8 @@ type Effect struct {
 	Agent string
 	// Milliseconds is how long it took, by the agent's own record; -1 where that does not tell.
 	Milliseconds float64
+	// At is when it changed the files, where the agent's copies tell that; zero for the time of the snapshot.
+	At time.Time
 	// Changes are the files that it changed, in the order of the record.
 	Changes []Change
 }

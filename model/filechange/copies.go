@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"time"
 	"unicode/utf8"
 )
 
@@ -13,6 +14,8 @@ type Copies struct {
 	Snapshots []string
 	// Dir is the folder that relative paths in the calls are of, or "".
 	Dir string
+	// At is when the agent made the changes, and it alone. It is zero where a person may have made some.
+	At time.Time
 	// Changes are of one file each. Their Before and After are told where the copies have them.
 	Changes []Change
 	// Versions are texts that files had one after the other, by their paths. What lies between two need not be a

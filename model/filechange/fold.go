@@ -492,7 +492,7 @@ func (f *Fold) Change() (c Change, none bool) {
 	case f.existed == absent:
 		c.Kind = Created
 	case f.exists == absent:
-		c.Kind = Deleted
+		c.Kind, c.Path = Deleted, f.first // what moved and then went is missing where it began
 	case f.first != f.now:
 		c.Kind, c.From = Moved, f.first
 	case len(c.Hunks) == 0:

@@ -52,7 +52,7 @@ func (r *Reader) Read(c *conversation.Conversation, m int) (list []Effect) {
 			}
 		case conversation.Text:
 			if c.Message(m).Role == conversation.Assistant {
-				if e := readBlocks(t, b.Body); len(e.Changes) > 0 {
+				if e := readBlocks(t, b.Body, appliedIn(t, blocks[i+1:])); len(e.Changes) > 0 {
 					list = append(list, e)
 				}
 			}
@@ -290,6 +290,20 @@ const (
 	searchLine, dividerLine, replaceLine = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 )
 
+// searchWord is what each spelling of a searchLine in JSON has: Go escapes its signs.
+var searchWord = []byte(" SEARCH")
+
+// appliedIn returns whether aider says behind an answer that it wrote the blocks of a file. It is true of any file where it
+// says nothing.
+func appliedIn(t *jsontape.Tape, behind []conversation.Block) func(path string) bool {
+	k := slices.IndexFunc(behind, func(b conversation.Block) bool { return b.Kind == conversation.JSON })
+	if k < 0 {
+		return func(string) bool { return true }
+	}
+	said := "\n" + textOf(t, behind[k].Body) + "\n"
+	return func(path string) bool { return strings.Contains(said, "\nApplied edit to "+path+"\n") }
+}
+
 // readBlocks reads the blocks of aider in the text of an answer:
 //
 //	src/a.py
@@ -300,9 +314,11 @@ const (
 //	new
 //	>>>>>>> REPLACE
 //	```
-func readBlocks(t *jsontape.Tape, n jsontape.Node) Effect {
+//
+// applied reports whether it wrote the blocks of a file.
+func readBlocks(t *jsontape.Tape, n jsontape.Node, applied func(path string) bool) Effect {
 	e := Effect{Tool: "SEARCH/REPLACE", Milliseconds: -1}
-	if t.Kind(n) != jsontape.String || !bytes.Contains(t.Raw(n), []byte(searchLine)) {
+	if t.Kind(n) != jsontape.String || !bytes.Contains(t.Raw(n), searchWord) {
 		return e
 	}
 	var old, now strings.Builder
@@ -319,7 +335,7 @@ func readBlocks(t *jsontape.Tape, n jsontape.Node) Effect {
 		case bare == dividerLine && into == &old:
 			into = &now
 		case bare == replaceLine && into == &now:
-			if into = nil; path == "" {
+			if into = nil; path == "" || !applied(path) {
 				continue
 			}
 			c := Change{Path: path, Known: Inferred}

@@ -108,6 +108,8 @@ func TestReader_shapesOfAgents(t *testing.T) {
 			`{"parts":[{"type":"tool_result","data":{"tool_call_id":"c1","metadata":"{\"additions\":1,\"old_content\":\"a\\n\",\"new_content\":\"b\\n\"}"}}]}`), `edit | recorded changed a +1 −1 before "a\n" after "b\n"`},
 		"aider": {`{"messages":[{"role":"assistant","content":[{"text":"So:\n\nsrc/a.py\n` + "```python" + `\n<<<<<<< SEARCH\none\n=======\nONE\n>>>>>>> REPLACE\n` + "```" + `\n\nb.py\n` + "```" + `\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n` + "```" + `"}]}]}`,
 			`SEARCH/REPLACE | inferred changed src/a.py +1 −1 | inferred created b.py +1 after "new\n"`},
+		"aider, escaped as Go does": {`{"messages":[{"role":"assistant","content":[{"text":"So:\n\nsrc/a.py\n` + "```python" + `\n\u003c\u003c\u003c\u003c\u003c\u003c\u003c SEARCH\none\n=======\nONE\n\u003e\u003e\u003e\u003e\u003e\u003e\u003e REPLACE\n` + "```" + `\n\nb.py\n` + "```" + `\n\u003c\u003c\u003c\u003c\u003c\u003c\u003c SEARCH\n=======\nnew\n\u003e\u003e\u003e\u003e\u003e\u003e\u003e REPLACE\n` + "```" + `"}]}]}`,
+			`SEARCH/REPLACE | inferred changed src/a.py +1 −1 | inferred created b.py +1 after "new\n"`},
 		"a framework's tool":         {callAndResult("write_report", `{"path":"out/r.md","content":"# R\n"}`, "success", "", ""), `write_report | inferred changed out/r.md +1 after "# R\n"`},
 		"a tool that writes no file": {callAndResult("send_mail", `{"path":"x","content":"y"}`, "success", "", ""), ``},
 		"a call that failed":         {callAndResult("Write", `{"file_path":"/w/a","content":"b"}`, "error", "", ""), ``},

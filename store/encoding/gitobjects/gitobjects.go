@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hindcast/store/media/tree"
 )
@@ -301,8 +302,9 @@ func (o *Objects) compareTrees(ctx context.Context, dir, a, b string, depth int,
 	return ctx.Err()
 }
 
-// CommitTrees returns the tree of a commit and that of its first parent, "" of one without a parent.
-func (o *Objects) CommitTrees(commit string) (parent, tree string, err error) {
+// CommitTrees returns the tree of a commit and that of its first parent, "" of one without a parent, and when it was
+// committed.
+func (o *Objects) CommitTrees(commit string) (parent, tree string, at time.Time, err error) {
 	headers := func(id string) (tree, parent string, err error) {
 		kind, data, err := o.readObject(id, MostBytes)
 		if err == nil && kind != "commit" {
@@ -317,6 +319,8 @@ func (o *Objects) CommitTrees(commit string) (parent, tree string, err error) {
 				tree = value
 			case key == "parent":
 				parent = cmp.Or(parent, value)
+			case key == "committer" && id == commit:
+				at = commitTime(value)
 			}
 		}
 		return tree, parent, err
@@ -325,5 +329,16 @@ func (o *Objects) CommitTrees(commit string) (parent, tree string, err error) {
 	if err == nil && before != "" {
 		parent, _, err = headers(before)
 	}
-	return parent, tree, err
+	return parent, tree, at, err
+}
+
+// commitTime returns the time behind a name in a commit, as "A <a@b> 1764489608 +0100" has it; zero where there is none.
+func commitTime(by string) time.Time {
+	_, stamp, _ := strings.Cut(by, "> ")
+	seconds, _, _ := strings.Cut(stamp, " ")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(n, 0).UTC()
 }

@@ -168,8 +168,8 @@ func TestCommitTrees(t *testing.T) {
 	second := r.write(map[string]string{"a": "2\n"})
 	r.git("commit", "-qm", "two\n\ntree of words")
 	o := r.open()
-	if parent, tree, err := o.CommitTrees(r.git("rev-parse", "HEAD")); parent != first || tree != second || err != nil {
-		t.Errorf("they are %s and %s, %v", parent, tree, err)
+	if parent, tree, at, err := o.CommitTrees(r.git("rev-parse", "HEAD")); parent != first || tree != second || err != nil || fmt.Sprint(at.Unix()) != r.git("log", "-1", "--format=%ct") {
+		t.Errorf("they are %s and %s at %v, %v", parent, tree, at, err)
 	}
 	for _, state := range []string{"loose", "packed"} {
 		for _, digits := range []int{7, 8, 39, 40} {
@@ -185,7 +185,7 @@ func TestCommitTrees(t *testing.T) {
 		r.git("gc", "-q", "--prune=now")
 		o = r.open()
 	}
-	if parent, tree, err := o.CommitTrees(r.git("rev-parse", "HEAD~1")); parent != "" || tree != first || err != nil {
+	if parent, tree, _, err := o.CommitTrees(r.git("rev-parse", "HEAD~1")); parent != "" || tree != first || err != nil {
 		t.Errorf("they are %q and %s, %v", parent, tree, err)
 	}
 }

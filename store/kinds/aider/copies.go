@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"time"
 
 	"hindcast/model/filechange"
 	"hindcast/store/encoding/gitobjects"
@@ -60,11 +61,12 @@ func (f *format) Copies(ctx context.Context, in engine.In, s *chat.Session, foun
 			return err
 		}
 		for _, commit := range commitsIn(bytes.Join(raw, nil)) {
-			before, after, err := o.CommitTrees(o.ResolvePrefix(commit))
+			before, after, at, err := o.CommitTrees(o.ResolvePrefix(commit))
 			if err != nil {
 				continue
 			}
-			c := filechange.Copies{Snapshots: []string{e.ID}, Dir: s.Project}
+			// The commit of what the person had changed may be of the same second, and was made before.
+			c := filechange.Copies{Snapshots: []string{e.ID}, Dir: s.Project, At: at.Add(time.Second - 1)}
 			if c.Changes, err = o.FileChanges(ctx, filepath.ToSlash(s.Project), before, after); err != nil {
 				continue
 			}

@@ -10,6 +10,7 @@ follows from the request alone:
     run: CMD      one call of the shell tool for each such line, at once
     agent: WORDS  one call of the tool that starts a sub-agent with WORDS
     call: NAME X  one call of the tool NAME with X, an object of JSON
+    say: X        the text X, a string of JSON
     fail: N       the status 529 for the first N requests, then as below
     else          the text "reply to: …" with the end of what the user said
 
@@ -97,7 +98,8 @@ def answer(turn):
         return Answer(words="done: " + ", ".join(name for name, _ in asked))
     if asked:
         return Answer(calls=[(name, json.loads(each)) for name, each in asked])
-    return Answer(words="reply to: " + turn.words[-60:])
+    asked = re.findall(r"^say: (.+)$", turn.words, flags=re.M)
+    return Answer(words=json.loads(asked[-1]) if asked else "reply to: " + turn.words[-60:])
 
 
 def tokens(words):
@@ -231,6 +233,8 @@ class ChatCompletions:
             words = "\n".join(part.get("text", "") for part in parts if part.get("type") == "text")
             if message.get("role") in ("user", "tool"):
                 turn.add(words, message["role"] == "tool")
+        if body.get("model", "").endswith("-mini"):  # by which aider names a commit, in a line
+            turn.words = " ".join(turn.words.split())
         return turn
 
     @staticmethod
