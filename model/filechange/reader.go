@@ -290,7 +290,7 @@ const (
 	searchLine, dividerLine, replaceLine = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 )
 
-// searchWord is what each spelling of a searchLine in JSON has: Go escapes its signs.
+// searchWord stands in each spelling of a searchLine: some writers of JSON escape its signs.
 var searchWord = []byte(" SEARCH")
 
 // appliedIn returns whether aider says behind an answer that it wrote the blocks of a file. It is true of any file where it

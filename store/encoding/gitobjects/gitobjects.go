@@ -332,7 +332,7 @@ func (o *Objects) CommitTrees(commit string) (parent, tree string, at time.Time,
 	return parent, tree, at, err
 }
 
-// commitTime returns the time behind a name in a commit, as "A <a@b> 1764489608 +0100" has it; zero where there is none.
+// commitTime returns the time behind a name in a commit, as "A <a@b> 1764489608 +0100" has it; the zero time without one.
 func commitTime(by string) time.Time {
 	_, stamp, _ := strings.Cut(by, "> ")
 	seconds, _, _ := strings.Cut(stamp, " ")
