@@ -16,6 +16,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/kinds"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // openFiles opens a session of a store below testdata/files, or the only one that it has.
@@ -63,6 +64,7 @@ func TestFiles_tellEachChangeWhereItCame(t *testing.T) {
 
 // From one snapshot to any other and back nothing is left, and from a to b and from b to c is from a to c.
 func TestFilesBetween_addUp(t *testing.T) {
+	skip.Sequential(t)
 	_, line, q := openFiles(t, "odd", notes)
 	fold := func(ways ...[2]model.Node) string {
 		s := new(filechange.Folds)

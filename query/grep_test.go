@@ -429,6 +429,7 @@ func TestGrep_ends(t *testing.T) {
 // A session of 1,000 states that grow is listed once: what its search holds is as much as the
 // new text, not as the states.
 func TestGrep_readsWhatIsNew(t *testing.T) {
+	skip.Sequential(t)
 	p := grown()
 	whole := 0
 	for _, state := range p.states {

@@ -18,6 +18,7 @@ import (
 	"hindcast/store/kinds"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/machine"
+	"hindcast/store/storetest/skip"
 )
 
 // alone is a session of a home, in a store that was opened by itself.
@@ -170,6 +171,7 @@ func patchesBetween(t *testing.T, q *query.Session, from, to model.Node, back bo
 // Whatever agent wrote a session, folding what it recorded from one end of a branch to another gives for each file the patch
 // that folding it backwards gives, taken back, unless one of the two says why there is none.
 func TestFilesBetween_leadThereAndBackInEveryKind(t *testing.T) {
+	skip.Sequential(t)
 	_, each := openMachine(t)
 	for _, at := range []string{"claude-code", "codex", "copilot-cli", "odd", "opencode"} {
 		s, _, _ := openFiles(t, at, "")

@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // diary is a store of states that each add a question and an answer to the one before: all are the beginning of
@@ -63,6 +64,7 @@ func (d *diary) Fill(_ context.Context, runs []store.Run, dst []byte) error {
 // much, and not four times, as there would be if each state was read. That stats looks at no
 // message twice TestMessageLists_looksAtNewMessagesAlone tells.
 func TestQuestions_readWhatIsNew(t *testing.T) {
+	skip.Sequential(t)
 	for name, ask := range map[string]func(q *query.Session) int{
 		"stats": func(q *query.Session) (answers int) {
 			for stat, err := range q.Stats(t.Context()) {

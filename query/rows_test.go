@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // ropedRows is a store of one session whose states are runs of one text, and which counts what it is
@@ -119,6 +120,7 @@ func TestRows_ofRopes(t *testing.T) {
 
 // An export reads what each state adds, once, whatever its states have in common.
 func TestRows_readWhatIsNew(t *testing.T) {
+	skip.Sequential(t)
 	const n, added = 5_000, 100
 	s := &ropedRows{text: bytes.Repeat([]byte("x"), n*added)}
 	for i := range n {

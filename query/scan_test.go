@@ -21,6 +21,7 @@ import (
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/kinds/codex"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // scannedStores opens the stores below testdata that can be searched without reading sessions, and a long transcript.
@@ -89,6 +90,7 @@ func longRollout(turns, size int) []byte {
 // A search that does not read sessions finds the texts that one that reads them finds, of the same speakers, at the same
 // snapshots.
 func TestSearchHome_scansAsItReads(t *testing.T) {
+	skip.Sequential(t)
 	var hits, sessions, compared, numbers int
 	scanned, ownScanned := map[string]int{}, map[string]int{}
 	own := strings.Fields("message true null error user text name input tool toolUse status success assistant reasoning json role content context err er type unknown model")

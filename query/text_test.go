@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // ranged is a store of states that are runs of a text, each state named by its number.
@@ -106,6 +107,7 @@ func TestRoped_sharesSmallStates(t *testing.T) {
 // Whatever runs states are made of, each is its bytes or, where one of these cannot be read, an error; a reading
 // that is left before its end claims no state that it did not read.
 func TestRoped_readsAnyRuns(t *testing.T) {
+	skip.Sequential(t)
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := &ranged{broken: -1}

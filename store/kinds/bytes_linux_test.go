@@ -17,6 +17,7 @@ import (
 	"hindcast/store/kinds"
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 const (
@@ -173,6 +174,7 @@ var (
 
 // A folder with a copy of sessions is found by a few of them, and listed the second time by what was noted.
 func TestSurvey_listsACopyFromNotes(t *testing.T) {
+	skip.Sequential(t)
 	const sessions = 200
 	for _, c := range copies {
 		t.Run(c.kind+"/"+c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/kinds"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // homes are where the agents keep sessions, and what leads one to another home.
@@ -41,6 +42,7 @@ var homes = []struct {
 // there: of a copy it names the copy, and of what is in the agent's place, or in one that the
 // environment names, it names nothing.
 func TestResume_leadsToTheStorage(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range homes {
 		t.Run(c.kind, func(t *testing.T) {
 			user, copied, lost := t.TempDir(), filepath.Join(t.TempDir(), "a home"), filepath.Join(t.TempDir(), "elsewhere")
