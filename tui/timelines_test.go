@@ -98,6 +98,7 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"opencode", "coding/opencode/opencode.db", "ses_dfd04f515ffeT1YRFyfbO7rYT4"},
 		{"openhands", "coding/openhands", "d3ba9894ad2a43abb6546f04276ce18f"},
 		{"pi", "coding/pi", "01a20301-0000-7000-8000-000000000001"},
+		{"qwen", "coding/qwen", "68129b7d-3f39-4f68-b64a-1484396e32f2"},
 		{"strands", "strands/python-file", "basic"},
 		{"strands-snapshots", "strands/python-snapshot/session", "message-strategy"},
 	} {

@@ -253,6 +253,11 @@ var practices = map[string][]practice{
 		{code: UnansweredCall, severity: model.Mended, source: "pairToolsAndEnforceSignatures of the program 0.61.0", does: "sends an error as the result of the call"},
 		{code: OrphanResult, severity: model.Mended, source: "pairToolsAndEnforceSignatures of the program 0.61.0", does: "sends a call without arguments before the result"},
 	},
+	"qwen": {
+		{code: UnansweredCall, severity: model.Mended, source: "repairOrphanedToolUseTurns of the program 0.24.4", does: "sends an error as the result of the call"},
+		{code: LateResult, severity: model.Mended, source: "repairOrphanedToolUseTurns of the program 0.24.4", does: "sends the result right behind its call"},
+		{code: DuplicateResult, severity: model.Mended, source: "repairOrphanedToolUseTurns of the program 0.24.4", does: "leaves the second result out when it asks the model"},
+	},
 	"pi": {
 		{code: UnansweredCall, severity: model.Mended, source: "earendil-works/pi packages/ai/src/api/transform-messages.ts 1.6.0",
 			does: `sends "No result provided" as the result of the call`},

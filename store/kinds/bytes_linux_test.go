@@ -142,6 +142,7 @@ var copies = []struct {
 	{"gemini-cli", "tmp", "tmp", geminiTranscript, func(project, id string, begun time.Time) string {
 		return project + "/chats/session-" + begun.Format("2006-01-02T15-04-") + id[:8] + ".jsonl"
 	}},
+	{"qwen", "projects", "projects", qwenTranscript, func(project, id string, _ time.Time) string { return "-" + project + "/chats/" + id + ".jsonl" }},
 	{"copilot-cli", "saved", "saved", copilotTranscript, func(_, id string, _ time.Time) string { return id + "/events.jsonl" }},
 }
 
@@ -166,6 +167,10 @@ var (
 		`{"sessionId":"ID","projectHash":"x","startTime":"2026-11-27T10:00:00.000Z"}`,
 		`{"id":"1","timestamp":"2026-11-27T10:00:01.000Z","type":"user","content":[{"text":"do it"}]}`,
 		`{"id":"2","timestamp":"2026-11-27T10:00:02.000Z","type":"gemini","content":"TEXT"}`)
+	qwenTranscript = transcript(
+		`{"uuid":"1","parentUuid":null,"sessionId":"ID","timestamp":"2026-11-27T10:00:00.000Z","type":"system","subtype":"attribution_snapshot","systemPayload":{}}`,
+		`{"uuid":"2","parentUuid":"1","sessionId":"ID","timestamp":"2026-11-27T10:00:01.000Z","type":"user","message":{"role":"user","parts":[{"text":"do it"}]}}`,
+		`{"uuid":"3","parentUuid":"2","sessionId":"ID","timestamp":"2026-11-27T10:00:02.000Z","type":"assistant","message":{"role":"model","parts":[{"text":"TEXT"}]}}`)
 	copilotTranscript = transcript(
 		`{"type":"session.start","data":{"sessionId":"ID","context":{"cwd":"/home/demo"}},"id":"e1","timestamp":"2026-11-27T10:00:00.000Z","parentId":null}`,
 		`{"type":"user.message","data":{"content":"do it"},"id":"e2","timestamp":"2026-11-27T10:00:01.000Z","parentId":"e1"}`,
@@ -223,6 +228,7 @@ var listing = map[string]struct {
 	"atif":              {why: "a document of 56 kB and less is read once for each run in it"},
 	"trajectory":        {most: 64},
 	"gemini-cli":        {most: 64},
+	"qwen":              {most: 64},
 	"openhands":         {most: 64},
 	"agent-framework":   {why: "the list tells how many snapshots there are"},
 	"crewai":            {why: "the list tells how many snapshots there are"},

@@ -24,6 +24,7 @@ var fileSessions = []struct{ kind, file string }{
 	{"codex", "codex/sessions/2026/11/22/rollout-2026-11-22T11-29-04-ad26b39f-bddc-4666-a790-7b8a7c4a1ad7.jsonl"},
 	{"codex", "codex/sessions/2026/11/24/rollout-2026-11-24T04-14-26-01a20bc3-1de1-7a92-aa36-a0490d1adcff.jsonl.zst"},
 	{"gemini-cli", "gemini-cli/demo/chats/session-2026-11-22T11-36-1b5ede93.jsonl"},
+	{"qwen", "qwen/projects/-home-demo/chats/62035093-1666-40c6-8a95-39c130eaa8fc.jsonl"},
 	{"copilot-cli", "copilot-cli/1176a339-4847-4a9a-8002-872c283cafb0/events.jsonl"},
 }
 
@@ -185,7 +186,7 @@ func TestOpen_saysWhatAFileLooksLike(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("words\n"), 10), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"codex", "copilot-cli", "gemini-cli", "claude-code", "pi"} {
+	for _, kind := range []string{"codex", "copilot-cli", "gemini-cli", "claude-code", "pi", "qwen"} {
 		if _, err := allKinds.Open(t.Context(), kind+":"+file); !errors.Is(err, store.ErrUnrecognised) || !strings.Contains(err.Error(), "it does not begin as ") {
 			t.Errorf("%s opens a text: %v", kind, err)
 		}

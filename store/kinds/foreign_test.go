@@ -20,14 +20,14 @@ var foreign = []struct {
 	// says is what the refusal has; "" for a file that opens.
 	says string
 }{
-	{"Qwen Code", "claude-code", "-home-demo/44444444-1111-4222-8333-444444444444.jsonl", []string{
+	{"Qwen Code", "qwen", "-home-demo/44444444-1111-4222-8333-444444444444.jsonl", []string{
 		`{"uuid":"u1","parentUuid":null,"sessionId":"44444444-1111-4222-8333-444444444444","type":"user","message":{"role":"user","parts":[{"text":"first question"}]}}`,
 		`{"uuid":"u2","parentUuid":"u1","sessionId":"44444444-1111-4222-8333-444444444444","type":"assistant","message":{"role":"model","parts":[{"text":"two files"}]}}`,
-	}, "no record has message.content: perhaps Qwen Code's"},
-	{"Qwen Code begins with its own records", "claude-code", "-home-demo/44444444-1111-4222-8333-444444444444.jsonl", []string{
+	}, ""},
+	{"Qwen Code begins with its own records", "qwen", "-home-demo/44444444-1111-4222-8333-444444444444.jsonl", []string{
 		`{"uuid":"u0","parentUuid":null,"sessionId":"44444444-1111-4222-8333-444444444444","type":"system","subtype":"ui_telemetry","systemPayload":{}}`,
 		`{"uuid":"u1","parentUuid":"u0","sessionId":"44444444-1111-4222-8333-444444444444","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"name":"ls","response":{"output":"a b"}}}]}}`,
-	}, "no record has message.content: perhaps Qwen Code's"},
+	}, ""},
 	{"iFlow", "claude-code", "-home-demo/session-55555555-1111-4222-8333-444444444444.jsonl", []string{
 		`{"uuid":"u1","parentUuid":null,"sessionId":"session-55555555-1111-4222-8333-444444444444","type":"user","message":{"role":"user","content":"set the variable"}}`,
 	}, "no record has a uuid as its sessionId: perhaps iFlow's"},

@@ -29,6 +29,7 @@ import (
 	"hindcast/store/kinds/opencode"
 	"hindcast/store/kinds/openhands"
 	"hindcast/store/kinds/pi"
+	"hindcast/store/kinds/qwen"
 	"hindcast/store/kinds/remote"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/kinds/strands/snapshots"
@@ -63,6 +64,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		claudecode.Kind(cache),
 		codex.Kind(cache),
 		gemini.Kind(cache),
+		qwen.Kind(cache),
 		openhands.Kind(cache),
 		opencode.Kind(cache),
 		copilot.Kind(cache),

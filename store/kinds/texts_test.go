@@ -267,6 +267,7 @@ var unseen = map[string]map[string]string{
 	},
 	"cursor":      {"blobs.data": "a message with a frame of protobuf around it"},
 	"aider":       {"/# aider chat started at": "the time of a session"},
+	"qwen":        {"systemPayload/uiEvent/": "what the program counts of requests, also of its own"},
 	"opencode":    {"event.data/info/title": "a title of before"},
 	"jsonl":       {"/stateEdits": "a part of a state, cut anywhere", "/reason/text": "why a snapshot is off the path, which log tells"},
 	"mapped":      {"notes.txt": "the test's own, no state"},

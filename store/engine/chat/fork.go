@@ -2,12 +2,15 @@ package chat
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store/engine"
+	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // A session that a model goes on from may not end with a tool call that nothing answers: a
@@ -79,6 +82,34 @@ func (s *Store) planFork(in engine.In, before *engine.Log, at int, c model.Chang
 		}
 		return made, err
 	})
+}
+
+// mostCopied bounds the bytes of sub-agents that a fork copies.
+const mostCopied = 64 << 20
+
+// CopyAgents adds the files of n sub-agents of the path to a fork, in a folder, up to a size. A hazard says where
+// they are larger. Agents resume without them.
+func (m *Fork) CopyAgents(in engine.In, dir string, n int, names []string) error {
+	var steps tree.Steps
+	size := int64(0)
+	for _, name := range names {
+		at, err := in.Stamp(name)
+		if err != nil || at.Kind == files.Nothing {
+			continue
+		}
+		if size += at.Size; size > mostCopied {
+			m.Hazards = append(m.Hazards, "the conversations of sub-agents are not copied: they are larger than 64 MB")
+			return nil
+		}
+		data, _, err := in.Read(name, nil)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, tree.Step{Name: tree.Join(dir, path.Base(name)), Data: data})
+	}
+	m.Steps = append(steps, m.Steps...) // the session comes when they are there
+	m.Writes = append(m.Writes, fmt.Sprintf("%s: %s of the path, as they are", dir, model.Count(n, "sub-agent")))
+	return nil
 }
 
 // planRestore plans to have the agent's own pointer name an entry.

@@ -264,11 +264,11 @@ func (e *Entry) Starts(session string) {
 
 // hasStarted reports whether the entry started the session of a sub-agent.
 func (e *Entry) hasStarted(session string) bool {
-	return slices.Contains(e.startedSessions(), session)
+	return slices.Contains(e.StartedSessions(), session)
 }
 
-// startedSessions returns the sessions of the sub-agents that the entry started.
-func (e *Entry) startedSessions() (list []string) {
+// StartedSessions returns the sessions of the sub-agents that the entry started, in their order.
+func (e *Entry) StartedSessions() (list []string) {
 	if e.Child != "" {
 		list = append(list, e.Child)
 	}

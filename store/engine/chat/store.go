@@ -371,7 +371,7 @@ func (s *Store) SubAgents(ctx context.Context, session string) (list []store.Sta
 		return nil, s.Wrap(err, "find the sub-agents of session %q", session)
 	}
 	for i := range one.Entries {
-		for _, child := range one.Entries[i].startedSessions() {
+		for _, child := range one.Entries[i].StartedSessions() {
 			list = append(list, store.Started{ID: one.Entries[i].ID, Session: child})
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/chat"
-	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
@@ -124,9 +123,6 @@ func (f *format) copySession(c chat.Cut, entries []*chat.Entry, keep []chat.Span
 // asks has the events of messages that ask for an answer.
 var asks = map[string]bool{"": true, eventNotified: true, eventQueued: true, eventCompaction: true}
 
-// mostCopied bounds the bytes of sub-agents that a fork copies.
-const mostCopied = 64 << 20
-
 // copyAgents adds the sub-agents that the path started. Claude Code resumes without them;
 // they are for who reads the new session.
 func (f *format) copyAgents(c chat.Cut, entries []*chat.Entry, made *chat.Fork) error {
@@ -143,28 +139,11 @@ func (f *format) copyAgents(c chat.Cut, entries []*chat.Entry, made *chat.Fork) 
 	if len(list) == 0 {
 		return nil
 	}
-	dir, size := tree.Join(tree.Join(path.Dir(c.Session.Spot.File), c.ID), subagents), int64(0)
-	var steps tree.Steps
+	var names []string
 	for _, file := range append(list, agents[-1]...) {
-		for _, name := range []string{file, metaFile(file)} {
-			at, err := c.In.Stamp(name)
-			if err != nil || at.Kind == files.Nothing {
-				continue
-			}
-			if size += at.Size; size > mostCopied {
-				made.Hazards = append(made.Hazards, "the conversations of sub-agents are not copied: they are larger than 64 MB")
-				return nil
-			}
-			data, _, err := c.In.Read(name, nil)
-			if err != nil {
-				return err
-			}
-			steps = append(steps, tree.Step{Name: tree.Join(dir, path.Base(name)), Data: data})
-		}
+		names = append(names, file, metaFile(file))
 	}
-	made.Steps = append(steps, made.Steps...) // the session comes when they are there
-	made.Writes = append(made.Writes, fmt.Sprintf("%s: %s of the path, as they are", dir, model.Count(len(list), "sub-agent")))
-	return nil
+	return made.CopyAgents(c.In, tree.Join(tree.Join(path.Dir(c.Session.Spot.File), c.ID), subagents), len(list), names)
 }
 
 // recordsOnPath returns the records on the way to an entry: its own and those of the entries before

@@ -426,7 +426,7 @@ func TestTree_ofAgentsAsNamed(t *testing.T) {
 // TestFork_ofLargeSubAgents: a fork goes without the conversations of sub-agents that are too large, and
 // says so.
 func TestFork_ofLargeSubAgents(t *testing.T) {
-	for size, copied := range map[int64]bool{1 << 10: true, mostCopied + 1: false} {
+	for size, copied := range map[int64]bool{1 << 10: true, 64<<20 + 1: false} {
 		dir, file := written(t, list(user("a", "", "A"), part("b", "a", "m1", "", "t1"), result("c", "b", "t1"))...)
 		place(t, file, map[string]string{session + "/subagents/agent-1.jsonl": user("d", "", "one").String() + "\n", session + "/subagents/agent-1.meta.json": `{"toolUseId":"t1"}`})
 		s, f := onDisk(t, dir, func(on tree.Tree) tree.Tree { return on }), newFormat(dir)

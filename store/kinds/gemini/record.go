@@ -280,27 +280,12 @@ var exitCode = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func blockOf(part chat.Value) chat.Block {
-	call, result, text := part.Get("functionCall"), part.Get("functionResponse"), part.Get("text")
-	switch {
-	case part.Kind() == jsontape.String:
+	if part.Kind() == jsontape.String {
 		return chat.TextBlock(part.Raw())
-	case call.There():
-		return chat.Block{Kind: conversation.ToolCall, ID: call.Get("id").Text(), Name: call.Get("name").Text(), Body: call.Get("args").Raw()}
-	case result.There():
-		body := result.Get("response")
-		output, failure := body.Get("output"), body.Get("error")
-		b := chat.Block{Kind: conversation.ToolResult, ID: result.Get("id").Text(), Name: result.Get("name").Text(), Body: body.Raw(), Failed: failure.There()}
-		if output.Kind() == jsontape.String {
-			b.Body = output.Raw()
-		} else if failure.Kind() == jsontape.String {
-			b.Body = failure.Raw()
-		}
-		b.NoteExit(exitCode, "Exit Code: ")
-		return b
-	case part.Get("thought").True():
-		return chat.Block{Kind: conversation.Reasoning, Body: text.Raw()}
-	case text.Kind() == jsontape.String:
-		return chat.TextBlock(text.Raw())
 	}
-	return chat.Block{Kind: conversation.Unknown, Body: part.Raw()}
+	b := chat.PartBlock(part)
+	if b.Kind == conversation.ToolResult {
+		b.NoteExit(exitCode, "Exit Code: ")
+	}
+	return b
 }

@@ -28,6 +28,7 @@ var stores = []struct{ Kind, from, to string }{
 	{"opencode", "coding/opencode/opencode.db", "~/.local/share/opencode/opencode.db"},
 	{"openhands", "coding/openhands", "~/.openhands/conversations"},
 	{"pi", "coding/pi", "~/.pi/agent/sessions"},
+	{"qwen", "coding/qwen/projects", "~/.qwen/projects"},
 	{"strands", "strands/python-file", "~/.strands/sessions"},
 	{"crush", "coding/crush", ".crush"},
 	{"cursor", "coding/cursor", "~/.config/Cursor/User"},

@@ -1,0 +1,155 @@
+package qwen
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/chattest"
+)
+
+// newCLI returns a function that runs a call of Qwen Code in a project, and the model that it asks.
+func newCLI(t *testing.T, home, work string) (run func(call string, env ...string) string, llm *chattest.Model) {
+	t.Helper()
+	bin := filepath.Dir(chattest.Program(t, "qwen-code", "node_modules", ".bin", "qwen"))
+	settings := `{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"disableAutoUpdate":true},"security":{"auth":{"selectedType":"openai"}}}`
+	err := os.MkdirAll(filepath.Join(home, ".qwen"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(home, ".qwen", "settings.json"), []byte(settings), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	llm = chattest.Start(t)
+	return func(call string, env ...string) string {
+		t.Helper()
+		env = append(env, "OPENAI_API_KEY=scripted", "OPENAI_BASE_URL="+llm.URL+"/v1", "OPENAI_MODEL=scripted", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
+		return chattest.Run(t, work, home, "export PATH="+bin+":$PATH; "+call+" </dev/null", env...)
+	}, llm
+}
+
+// reminder is what Qwen Code puts around the words of the user at each start.
+var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+
+// sentParts returns the parts of the messages of a request, a line for each.
+func sentParts(t testing.TB, body []byte) (list []string) {
+	t.Helper()
+	var of struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+			Calls   []struct{ Function struct{ Name string } } `json:"tool_calls"`
+		}
+	}
+	if err := json.Unmarshal(body, &of); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range of.Messages {
+		var parts []struct{ Text string }
+		var text string
+		if json.Unmarshal(m.Content, &text) == nil && text != "" {
+			parts = append(parts, struct{ Text string }{text})
+		} else {
+			_ = json.Unmarshal(m.Content, &parts) // null is none
+		}
+		for _, p := range parts {
+			if text := strings.TrimSpace(reminder.ReplaceAllString(p.Text, "")); text != "" && m.Role != "system" {
+				list = append(list, m.Role+" "+text)
+			}
+		}
+		for _, c := range m.Calls {
+			list = append(list, "call "+c.Function.Name)
+		}
+	}
+	return list
+}
+
+// shownParts returns the same of the messages of a state.
+func shownParts(messages []map[string]any) (list []string) {
+	for _, m := range messages {
+		for _, b := range m["content"].([]any) {
+			block := b.(map[string]any)
+			if words, is := block["text"].(string); is {
+				list = append(list, fmt.Sprintf("%s %s", m["role"], strings.TrimSpace(words)))
+			} else if call, is := block["toolUse"].(map[string]any); is {
+				list = append(list, fmt.Sprintf("call %s", call["name"]))
+			} else if result, is := block["toolResult"].(map[string]any); is {
+				list = append(list, fmt.Sprintf("tool %s", strings.TrimSpace(result["content"].([]any)[0].(map[string]any)["text"].(string))))
+			}
+		}
+	}
+	return list
+}
+
+// From each snapshot of the recorded session, also from what a rewind left and from before a compression, a
+// session of Hindcast's own goes on, and the model is sent the messages that Hindcast shows.
+func TestInterop_qwenCode(t *testing.T) {
+	home, work := t.TempDir(), t.TempDir()
+	run, llm := newCLI(t, home, work)
+	text, err := os.ReadFile(filepath.Join(fixtures, projects, "-home-demo", chats, asked+suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(home, ".qwen", projects, regexp.MustCompile(`[^0-9A-Za-z]`).ReplaceAllString(work, "-"), chats)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, asked+suffix), []byte(strings.ReplaceAll(string(text), `"cwd":"/home/demo"`, `"cwd":"`+work+`"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	s := openStore(t, filepath.Join(home, ".qwen"))
+	forks, left := 0, 0
+	for _, h := range storetest.Headers(t, s, asked) {
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+		if err == nil {
+			_, err = s.Apply(t.Context(), plan)
+		}
+		if err != nil {
+			t.Logf("#%d: %v", h.Index, err)
+			continue
+		}
+		if forks++; h.Orphaned {
+			left++
+		}
+		if want := "cd " + work + " && qwen -r " + plan.NewSession; plan.Resume[0].Call != want {
+			t.Errorf("it is resumed by %q, want %q", plan.Resume[0].Call, want)
+		}
+		before := len(llm.Requests(t))
+		run(plan.Resume[0].Call + " -y -p 'and now go on'")
+		got := sentParts(t, llm.Requests(t)[before].Body)
+		if h.EventName == "command" { // it is in no later state
+			h.ID = h.ParentID
+		}
+		if want := append(shownParts(storetest.Messages(t, s, h.Ref())), "user and now go on"); !slices.Equal(got, want) {
+			t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		list := storetest.Headers(t, s, plan.NewSession)
+		if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "and now go on" }) || !list[len(list)-1].Head {
+			t.Errorf("from #%d it did not go on: %+v", h.Index, list[len(list)-1])
+		}
+	}
+	if forks != 22 || left != 2 {
+		t.Errorf("%d forks, %d of them from what was left", forks, left)
+	}
+}
+
+// Where a variable has Qwen Code keep its sessions, Hindcast finds them.
+func TestInterop_qwenCodeElsewhere(t *testing.T) {
+	home, work := t.TempDir(), t.TempDir()
+	run, _ := newCLI(t, home, work)
+	for _, env := range []string{runtimeDir + "=" + t.TempDir(), "QWEN_HOME=" + t.TempDir()} {
+		if err := os.WriteFile(filepath.Join(strings.SplitN(env, "=", 2)[1], "settings.json"), []byte(`{"security":{"auth":{"selectedType":"openai"}}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run("qwen -y -p 'first question'", env)
+		chattest.Found(t, Kind(nil).Kind, home, env)
+	}
+}
