@@ -449,6 +449,18 @@ func (f *File[R]) At(place int64) int {
 	return i
 }
 
+// SpansOn returns where the records of a set are, in the order of the file, the last record of an entry last: an
+// agent goes on from the last line.
+func (f *File[R]) SpansOn(set map[int]bool, to *Entry) (list []Span) {
+	end := to.Records[len(to.Records)-1]
+	for i := range f.Records {
+		if span := f.Records[i].Span; set[i] && span != end {
+			list = append(list, span)
+		}
+	}
+	return append(list, end)
+}
+
 // UnknownFaults returns one fault for the records of types that a format does not know, nil without such
 // records. types counts the records of each type.
 func UnknownFaults(file string, types map[string]int) []model.Fault {

@@ -65,7 +65,7 @@ func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 			links[span] = t.linkTo(i, t.up[i])
 		}
 	}
-	return f.copySession(c, kept, t.recordSpans(on, c.To), links)
+	return f.copySession(c, kept, t.file.SpansOn(on, c.To), links)
 }
 
 // addBetween adds the records between i and the message before it. It returns the first record that it added,
@@ -157,18 +157,7 @@ func recordsOnPath(c chat.Cut) (list []chat.Span) {
 			}
 		}
 	}
-	return t.recordSpans(on, c.To)
-}
-
-// recordSpans returns where records are, in the order of the file, the last record of an entry last.
-func (t *lineage) recordSpans(on map[int]bool, to *chat.Entry) (list []chat.Span) {
-	end := to.Records[len(to.Records)-1] // where the last line is, Claude Code goes on
-	for i := range t.file.Records {
-		if span := t.file.Records[i].Span; on[i] && span != end {
-			list = append(list, span)
-		}
-	}
-	return append(list, end)
+	return t.file.SpansOn(on, c.To)
 }
 
 // Calls implements chat.Caller: on the path Claude Code itself goes back to a message,

@@ -11,14 +11,15 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/chattest"
 )
 
-// newCLI returns a function that runs a call of Qwen Code in a project, and the model that it asks.
-func newCLI(t *testing.T, home, work string) (run func(call string, env ...string) string, llm *chattest.Model) {
+// newHome lays out a home whose settings have Qwen Code ask an API of OpenAI's kind, and no network.
+func newHome(t *testing.T) (home string) {
 	t.Helper()
-	bin := filepath.Dir(chattest.Program(t, "qwen-code", "node_modules", ".bin", "qwen"))
+	home = t.TempDir()
 	settings := `{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"disableAutoUpdate":true},"security":{"auth":{"selectedType":"openai"}}}`
 	err := os.MkdirAll(filepath.Join(home, ".qwen"), 0o700)
 	if err == nil {
@@ -27,12 +28,17 @@ func newCLI(t *testing.T, home, work string) (run func(call string, env ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	llm = chattest.Start(t)
-	return func(call string, env ...string) string {
-		t.Helper()
-		env = append(env, "OPENAI_API_KEY=scripted", "OPENAI_BASE_URL="+llm.URL+"/v1", "OPENAI_MODEL=scripted", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
-		return chattest.Run(t, work, home, "export PATH="+bin+":$PATH; "+call+" </dev/null", env...)
-	}, llm
+	return home
+}
+
+// runCLI runs a call of Qwen Code in a project, and returns the requests that it sends to a model of its own.
+func runCLI(t *testing.T, home, work, call string, env ...string) []chattest.Request {
+	t.Helper()
+	bin := filepath.Dir(chattest.Program(t, "qwen-code", "node_modules", ".bin", "qwen"))
+	llm := chattest.Start(t)
+	env = append(env, "OPENAI_API_KEY=scripted", "OPENAI_BASE_URL="+llm.URL+"/v1", "OPENAI_MODEL=scripted", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1", "NODE_COMPILE_CACHE="+filepath.Join(home, "compiled"))
+	chattest.Run(t, work, home, "export PATH="+bin+":$PATH; "+call+" </dev/null", env...)
+	return llm.Requests(t)
 }
 
 // reminder is what Qwen Code puts around the words of the user at each start.
@@ -91,8 +97,8 @@ func shownParts(messages []map[string]any) (list []string) {
 // From each snapshot of the recorded session, also from what a rewind left and from before a compression, a
 // session of Hindcast's own goes on, and the model is sent the messages that Hindcast shows.
 func TestInterop_qwenCode(t *testing.T) {
-	home, work := t.TempDir(), t.TempDir()
-	run, llm := newCLI(t, home, work)
+	chattest.Program(t, "qwen-code")
+	home, work := newHome(t), t.TempDir()
 	text, err := os.ReadFile(filepath.Join(fixtures, projects, "-home-demo", chats, asked+suffix))
 	if err != nil {
 		t.Fatal(err)
@@ -107,49 +113,56 @@ func TestInterop_qwenCode(t *testing.T) {
 	t.Setenv("HOME", home)
 	s := openStore(t, filepath.Join(home, ".qwen"))
 	forks, left := 0, 0
-	for _, h := range storetest.Headers(t, s, asked) {
-		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
-		if err == nil {
-			_, err = s.Apply(t.Context(), plan)
+	t.Run("from", func(t *testing.T) {
+		for _, h := range storetest.Headers(t, s, asked) {
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+			if err == nil {
+				_, err = s.Apply(t.Context(), plan)
+			}
+			if err != nil {
+				t.Logf("#%d: %v", h.Index, err)
+				continue
+			}
+			if forks++; h.Orphaned {
+				left++
+			}
+			t.Run(fmt.Sprint(h.Index), func(t *testing.T) {
+				t.Parallel()
+				goOn(t, s, h, plan, home, work)
+			})
 		}
-		if err != nil {
-			t.Logf("#%d: %v", h.Index, err)
-			continue
-		}
-		if forks++; h.Orphaned {
-			left++
-		}
-		if want := "cd " + work + " && qwen -r " + plan.NewSession; plan.Resume[0].Call != want {
-			t.Errorf("it is resumed by %q, want %q", plan.Resume[0].Call, want)
-		}
-		before := len(llm.Requests(t))
-		run(plan.Resume[0].Call + " -y -p 'and now go on'")
-		got := sentParts(t, llm.Requests(t)[before].Body)
-		if h.EventName == "command" { // it is in no later state
-			h.ID = h.ParentID
-		}
-		if want := append(shownParts(storetest.Messages(t, s, h.Ref())), "user and now go on"); !slices.Equal(got, want) {
-			t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-		list := storetest.Headers(t, s, plan.NewSession)
-		if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "and now go on" }) || !list[len(list)-1].Head {
-			t.Errorf("from #%d it did not go on: %+v", h.Index, list[len(list)-1])
-		}
-	}
+	})
 	if forks != 22 || left != 2 {
 		t.Errorf("%d forks, %d of them from what was left", forks, left)
 	}
 }
 
+// goOn has Qwen Code go on from a fork of snapshot h, with a model of its own.
+func goOn(t *testing.T, s store.Store, h model.Header, plan model.Plan, home, work string) {
+	if want := "cd " + work + " && qwen -r " + plan.NewSession; plan.Resume[0].Call != want {
+		t.Errorf("it is resumed by %q, want %q", plan.Resume[0].Call, want)
+	}
+	got := sentParts(t, runCLI(t, home, work, plan.Resume[0].Call+" -y -p 'and now go on'")[0].Body)
+	if h.EventName == "command" { // it is in no later state
+		h.ID = h.ParentID
+	}
+	if want := append(shownParts(storetest.Messages(t, s, h.Ref())), "user and now go on"); !slices.Equal(got, want) {
+		t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	list := storetest.Headers(t, s, plan.NewSession)
+	if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "and now go on" }) || !list[len(list)-1].Head {
+		t.Errorf("from #%d it did not go on: %+v", h.Index, list[len(list)-1])
+	}
+}
+
 // Where a variable has Qwen Code keep its sessions, Hindcast finds them.
 func TestInterop_qwenCodeElsewhere(t *testing.T) {
-	home, work := t.TempDir(), t.TempDir()
-	run, _ := newCLI(t, home, work)
+	home, work := newHome(t), t.TempDir()
 	for _, env := range []string{runtimeDir + "=" + t.TempDir(), "QWEN_HOME=" + t.TempDir()} {
 		if err := os.WriteFile(filepath.Join(strings.SplitN(env, "=", 2)[1], "settings.json"), []byte(`{"security":{"auth":{"selectedType":"openai"}}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		run("qwen -y -p 'first question'", env)
+		runCLI(t, home, work, "qwen -y -p 'first question'", env)
 		chattest.Found(t, Kind(nil).Kind, home, env)
 	}
 }

@@ -263,14 +263,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 			}
 		}
 	}
-	var spans []chat.Span
-	end := c.To.Records[len(c.To.Records)-1] // where the last line is, Qwen Code goes on
-	for i := range t.file.Records {
-		if span := t.file.Records[i].Span; on[i] && span != end {
-			spans = append(spans, span)
-		}
-	}
-	raw, err := chat.Raw(c.In.Tree, s.Spot.File, append(spans, end))
+	raw, err := chat.Raw(c.In.Tree, s.Spot.File, t.file.SpansOn(on, c.To))
 	if err != nil {
 		return nil, err
 	}
