@@ -9,6 +9,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"hindcast/model/needle"
 )
 
 // Pattern is a pattern to search texts for. It never changes, and is safe for concurrent use.
@@ -23,8 +25,9 @@ type Pattern struct {
 	// ASCII; else nil.
 	literal []byte
 	// spelled are the texts that [spellings] returns: each match in JSON has one. Where fold is set, letters match letters of
-	// either case. Nil means that none are known.
-	spelled [][]byte
+	// either case. Nil means that none are known. spelledNeedles finds them.
+	spelled        [][]byte
+	spelledNeedles []needle.Needle
 }
 
 // PatternError says that a text is no regular expression.
@@ -70,8 +73,18 @@ func Literal(text string, c Case) *Pattern {
 }
 
 // newLiteral returns the pattern that is a needle.
-func newLiteral(needle []byte, fold bool) *Pattern {
-	return &Pattern{needle: needle, fold: fold, spelled: spellings(needle)}
+func newLiteral(text []byte, fold bool) *Pattern {
+	p := &Pattern{needle: text, fold: fold}
+	p.spell(spellings(text))
+	return p
+}
+
+// spell sets the spellings.
+func (p *Pattern) spell(list [][]byte) {
+	p.spelled, p.spelledNeedles = list, nil
+	for _, text := range list {
+		p.spelledNeedles = append(p.spelledNeedles, needle.New(text, p.fold))
+	}
 }
 
 // folds reports whether letters of either case are the same to a pattern.
@@ -95,13 +108,15 @@ func Regexp(text string, c Case) (*Pattern, error) {
 		tree = tree.Simplify()
 		p.needle, p.fold = required(tree)
 		p.readLiteral(tree)
-		if p.spelled = spellings(p.needle); len(p.needle) < longPart {
-			if list := foldedSpellings(tree); list != nil {
-				p.spelled = list
+		list := spellings(p.needle)
+		if len(p.needle) < longPart {
+			if folded := foldedSpellings(tree); folded != nil {
+				list = folded
 			} else if len(p.literal) > len(p.needle) {
-				p.spelled = literalSpellings(p.literal)
+				list = literalSpellings(p.literal)
 			}
 		}
+		p.spell(list)
 	}
 	return p, nil
 }
@@ -174,7 +189,8 @@ func atLeast(text []byte) []byte {
 // find returns where in a text the pattern matches first.
 func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 	if p.literal != nil {
-		at := foldIndex(text, p.literal, 0)
+		literal := needle.New(p.literal, true)
+		at := literal.Index(text, 0)
 		switch {
 		case at >= 0 && !hasFoldedASCII(text[:at]):
 			return at, at + len(p.literal), true
@@ -207,101 +223,6 @@ func (p *Pattern) next(text []byte, from int) int { return p.indexFrom(text, p.n
 // indexFrom returns the offset of the next place of a text in another one, -1 if no more follows. With fold letters match those of
 // either case.
 func (p *Pattern) indexFrom(in, text []byte, from int) int {
-	if p.fold {
-		return foldIndex(in, text, from)
-	}
-	at := bytes.Index(in[from:], text)
-	if at < 0 {
-		return -1
-	}
-	return from + at
-}
-
-// rare has the bytes of English and JSON, the frequent ones first.
-const rare = " etaoinsrhld\"\\cu,mfp:gwyb.v{}[]0123456789_-/kxjqz"
-
-// foldedAtOnce is how much of a text is searched for one case of a letter before the other one.
-const foldedAtOnce = 4 << 10
-
-// foldIndex returns the next place of a needle, whose letters match those of either case. It
-// looks for the one byte of the needle that is rarest in most texts, and beside it for the next rarest.
-func foldIndex(text, needle []byte, from int) int {
-	if len(needle) == 0 {
-		return from
-	}
-	k, beside := rarestTwo(needle)
-	lower, upper := bothCases(needle[k])
-	otherLower, otherUpper := bothCases(needle[beside])
-	last := len(text) - len(needle) + k // where the byte of the last place is
-	for at := from + k; at <= last; {
-		end := min(at+foldedAtOnce, last+1)
-		nextLower, nextUpper := at-1, at-1
-		if upper == lower {
-			nextUpper = end
-		}
-		for ; at < end; at++ {
-			if nextLower < at {
-				nextLower = indexIn(text, at, end, lower)
-			}
-			if nextUpper < at {
-				nextUpper = indexIn(text, at, end, upper)
-			}
-			if at = min(nextLower, nextUpper); at == end {
-				break
-			}
-			begin := at - k
-			other := text[begin+beside]
-			if (other == otherLower || other == otherUpper) && foldEqual(text[begin:begin+len(needle)], needle) {
-				return begin
-			}
-		}
-	}
-	return -1
-}
-
-// rarestTwo returns the places of the two bytes of a needle that are rarest in most texts, which may be one place.
-func rarestTwo(needle []byte) (rarest, next int) {
-	best, second := -1, -1
-	for i, b := range needle {
-		rank := strings.IndexByte(rare, b)
-		if rank < 0 {
-			rank = len(rare)
-		}
-		switch {
-		case rank > best:
-			rarest, next, best, second = i, rarest, rank, best
-		case rank > second:
-			next, second = i, rank
-		}
-	}
-	return rarest, next
-}
-
-// bothCases returns a byte, which is no capital letter, and its capital letter, or the byte again.
-func bothCases(b byte) (lower, upper byte) {
-	if 'a' <= b && b <= 'z' {
-		return b, b - ('a' - 'A')
-	}
-	return b, b
-}
-
-// indexIn returns the place of a byte in text[from:end], or end.
-func indexIn(text []byte, from, end int, b byte) int {
-	if n := bytes.IndexByte(text[from:end], b); n >= 0 {
-		return from + n
-	}
-	return end
-}
-
-// foldEqual reports whether a text is one in lower case but for the case of ASCII letters.
-func foldEqual(text, lower []byte) bool {
-	for i, b := range text {
-		if 'A' <= b && b <= 'Z' {
-			b += 'a' - 'A'
-		}
-		if b != lower[i] {
-			return false
-		}
-	}
-	return true
+	n := needle.New(text, p.fold)
+	return n.Index(in, from)
 }

@@ -48,6 +48,8 @@ type scanning struct {
 	part  []SessionHit
 	size  int
 	ended bool
+	// sent counts what was handed over.
+	sent int
 	// unsure says that the session has to be read to know more of a text.
 	unsure bool
 	read   *located
@@ -170,13 +172,18 @@ func (f *scanning) takeText(m *store.Scanned, from, to int) bool {
 	return f.sendPart() && !f.ended
 }
 
-// mostSent bounds the text that waits for a reader.
-const mostSent = 1 << 20
+// mostSent bounds the text that waits for a reader, and mostWaiting the hits that wait for more.
+const mostSent, mostWaiting = 1 << 20, 256
 
-// sendPart hands over what waits if the reader is ready, or if it is much. It reports whether to go on.
+// sendPart hands over what waits if the reader is ready, or if it is much. It reports whether to go on. The first hit is
+// handed over at once, and later ones as many together as were handed over before.
 func (f *scanning) sendPart() bool {
+	if len(f.part) < min(f.sent, mostWaiting) && f.size <= mostSent {
+		return f.ctx.Err() == nil
+	}
 	select {
 	case f.of.parts <- f.part:
+		f.sent += len(f.part)
 		f.part, f.size = nil, 0
 	default:
 		if f.size > mostSent {

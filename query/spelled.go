@@ -161,17 +161,18 @@ const spelledAtOnce = 4 << 10
 
 // nextSpelled returns the offset of the next place in JSON where a match may be, -1 if no more follows.
 func (p *Pattern) nextSpelled(text []byte, from int) int {
-	if len(p.spelled) == 1 {
-		return p.indexFrom(text, p.spelled[0], from)
+	if len(p.spelledNeedles) == 1 {
+		return p.spelledNeedles[0].Index(text, from)
 	}
 	for ; from < len(text); from += spelledAtOnce {
 		next := -1
-		for _, one := range p.spelled {
+		for i := range p.spelledNeedles {
+			one := &p.spelledNeedles[i]
 			last := from + spelledAtOnce - 1
 			if next >= 0 {
 				last = next
 			}
-			if at := p.indexFrom(text[:min(len(text), last+len(one))], one, from); at >= 0 {
+			if at := one.Index(text[:min(len(text), last+one.Len())], from); at >= 0 {
 				next = at
 			}
 		}

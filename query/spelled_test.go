@@ -100,23 +100,3 @@ func TestPattern_nextSpelled(t *testing.T) {
 		}
 	}
 }
-
-// foldIndex finds each place of a needle in letters of either case, and no other place.
-func TestFoldIndex(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		needle := []byte(rapid.StringMatching(`[a-cjz"1]{1,5}`).Draw(t, "needle"))
-		text := []byte(rapid.StringMatching(`[a-cA-CjJzZ"1]{0,60}`).Draw(t, "text"))
-		if rapid.Bool().Draw(t, "long") { // the place is behind what is searched at once
-			text = append(bytes.Repeat([]byte("x"), foldedAtOnce-rapid.IntRange(0, 30).Draw(t, "before")), text...)
-		}
-		for from, at := 0, 0; at >= 0; from = at + 1 {
-			want := bytes.Index(bytes.ToLower(text[from:]), needle)
-			if want >= 0 {
-				want += from
-			}
-			if at = foldIndex(text, needle, from); at != want {
-				t.Fatalf("%q is at %d behind %d of %q, not at %d", needle, at, from, text, want)
-			}
-		}
-	})
-}

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/model/needle"
 	"hindcast/store"
 	"hindcast/store/media/files"
 )
@@ -69,7 +70,7 @@ type lineScan struct {
 	store.Scan
 	format   LineTeller
 	at       Spot
-	composes []byte
+	composes needle.Needle
 	// words are the ownWords with the text that are not decided. While there are any, each line is scanned.
 	words []string
 	// settings are the settings with the text, by their names, which the next entry has. While there are any, each line is
@@ -109,7 +110,7 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 		return false, s.Wrap(err, "search session %q", session)
 	}
 	defer file.Close() // it was only read
-	l := &lineScan{Scan: scan, format: teller, at: at, composes: []byte(teller.Composes()), words: ownWith(scan.Text)}
+	l := &lineScan{Scan: scan, format: teller, at: at, composes: needle.New([]byte(teller.Composes()), false), words: ownWith(scan.Text)}
 	l.scanned.ToolOf = l.findTool
 	done, err = l.scanFile(ctx, file, &s.searched)
 	return done, s.Wrap(err, "search session %q", session)
@@ -192,7 +193,7 @@ func (l *lineScan) scanLines() (goesOn, sure bool) {
 			if n := bytes.IndexByte(l.buf[at:], '\n'); n >= 0 {
 				end = at + n
 			}
-			composed = len(l.composes) > 0 && bytes.Contains(l.buf[begin:end], l.composes)
+			composed = l.composes.Len() > 0 && l.composes.Index(l.buf[begin:end], 0) >= 0
 		}
 		if behind := l.passDecided(l.buf[begin:end], at-begin); behind > 0 && !own && !composed {
 			at = begin + behind
@@ -348,22 +349,14 @@ func (l *lineScan) isBeside(begin, end int, text []byte, mark string) bool {
 	return false
 }
 
-// indexLong is bytes.Index for a text of any length: it looks for the beginning of a long one, which processors do at
-// once.
+// indexLong is bytes.Index for a text of any length: it looks for the beginning of a long one.
 func indexLong(in, text []byte) int {
-	const most = 31
-	if len(text) <= most {
-		return bytes.Index(in, text)
-	}
-	for from := 0; ; {
-		at := bytes.Index(in[from:], text[:most])
-		if at < 0 || bytes.HasPrefix(in[from+at:], text) {
-			if at >= 0 {
-				at += from
-			}
-			return at
+	const most = 64
+	begin := needle.New(text[:min(len(text), most)], false)
+	for from := 0; ; from++ {
+		if from = begin.Index(in, from); from < 0 || bytes.HasPrefix(in[from:], text) {
+			return from
 		}
-		from += at + 1
 	}
 }
 
