@@ -215,7 +215,7 @@ func among(ctx context.Context, text pages, list []token, p *Pattern) (found []m
 				return nil, ctx.Err()
 			}
 			end := min(len(part), at+mostSearched)
-			next := p.next(part[:end], at)
+			next := p.nextNeedle(part[:end], at)
 			if next < 0 {
 				if at = max(end-len(p.needle)+1, at+1); end == len(part) {
 					at = end

@@ -59,7 +59,7 @@ const (
 
 // Literal returns the pattern that is a text.
 func Literal(text string, c Case) *Pattern {
-	if !folds(text, c) {
+	if !foldsLetters(text, c) {
 		return newLiteral([]byte(text), false)
 	}
 	if isASCII([]byte(text)) && !strings.ContainsAny(text, "kKsS") { // two letters fold to others
@@ -75,20 +75,20 @@ func Literal(text string, c Case) *Pattern {
 // newLiteral returns the pattern that is a needle.
 func newLiteral(text []byte, fold bool) *Pattern {
 	p := &Pattern{needle: text, fold: fold}
-	p.spell(spellings(text))
+	p.setSpelled(spellings(text))
 	return p
 }
 
-// spell sets the spellings.
-func (p *Pattern) spell(list [][]byte) {
+// setSpelled sets the spellings.
+func (p *Pattern) setSpelled(list [][]byte) {
 	p.spelled, p.spelledNeedles = list, nil
 	for _, text := range list {
 		p.spelledNeedles = append(p.spelledNeedles, needle.New(text, p.fold))
 	}
 }
 
-// folds reports whether letters of either case are the same to a pattern.
-func folds(text string, c Case) bool {
+// foldsLetters reports whether letters of either case are the same to a pattern.
+func foldsLetters(text string, c Case) bool {
 	return c == IgnoreCase || c == SmartCase && strings.IndexFunc(text, unicode.IsUpper) < 0
 }
 
@@ -96,7 +96,7 @@ func folds(text string, c Case) bool {
 // ends of a text; matches are looked for within texts. The error is a *PatternError.
 func Regexp(text string, c Case) (*Pattern, error) {
 	flags := ""
-	if folds(unescaped().ReplaceAllString(text, ""), c) {
+	if foldsLetters(unescaped().ReplaceAllString(text, ""), c) {
 		flags = "(?i)"
 	}
 	expr, err := regexp.Compile(flags + text)
@@ -106,7 +106,7 @@ func Regexp(text string, c Case) (*Pattern, error) {
 	p := &Pattern{expr: expr}
 	if tree, err := syntax.Parse(flags+text, syntax.Perl); err == nil {
 		tree = tree.Simplify()
-		p.needle, p.fold = required(tree)
+		p.needle, p.fold = requiredText(tree)
 		p.readLiteral(tree)
 		list := spellings(p.needle)
 		if len(p.needle) < longPart {
@@ -116,7 +116,7 @@ func Regexp(text string, c Case) (*Pattern, error) {
 				list = literalSpellings(p.literal)
 			}
 		}
-		p.spell(list)
+		p.setSpelled(list)
 	}
 	return p, nil
 }
@@ -138,9 +138,9 @@ func (p *Pattern) readLiteral(tree *syntax.Regexp) {
 // unescaped are the escapes of regular expressions, \S or \pL: their capitals mean no letters.
 var unescaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[pP]\{\^?\w+\}|\\[pP]\w|\\x\{\w+\}|\\[\s\S]`) })
 
-// required returns the longest text it can find that each match of an expression contains;
+// requiredText returns the longest text it can find that each match of an expression contains;
 // nil if it finds no such text.
-func required(tree *syntax.Regexp) (needle []byte, fold bool) {
+func requiredText(tree *syntax.Regexp) (needle []byte, fold bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
 		text := string(tree.Rune)
@@ -155,14 +155,14 @@ func required(tree *syntax.Regexp) (needle []byte, fold bool) {
 		}
 		return atLeast(bytes.ToLower([]byte(longest))), true
 	case syntax.OpCapture, syntax.OpPlus:
-		return required(tree.Sub[0])
+		return requiredText(tree.Sub[0])
 	case syntax.OpRepeat:
 		if tree.Min > 0 {
-			return required(tree.Sub[0])
+			return requiredText(tree.Sub[0])
 		}
 	case syntax.OpConcat:
 		for _, sub := range tree.Sub {
-			if of, folds := required(sub); len(of) > len(needle) {
+			if of, folds := requiredText(sub); len(of) > len(needle) {
 				needle, fold = of, folds
 			}
 		}
@@ -205,7 +205,7 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 		}
 		return at[0], at[1], true
 	}
-	at := p.next(text, 0)
+	at := p.nextNeedle(text, 0)
 	return at, at + len(p.needle), at >= 0
 }
 
@@ -217,8 +217,8 @@ func hasFoldedASCII(text []byte) bool {
 	return bytes.Contains(text, []byte(kelvin)) || bytes.Contains(text, []byte(longS))
 }
 
-// next returns the offset of the next needle in a text, -1 if no more follows.
-func (p *Pattern) next(text []byte, from int) int { return p.indexFrom(text, p.needle, from) }
+// nextNeedle returns the offset of the next needle in a text, -1 if no more follows.
+func (p *Pattern) nextNeedle(text []byte, from int) int { return p.indexFrom(text, p.needle, from) }
 
 // indexFrom returns the offset of the next place of a text in another one, -1 if no more follows. With fold letters match those of
 // either case.

@@ -126,7 +126,7 @@ func (t *tokens) places(ctx context.Context, text pages, p *Pattern) (places []u
 				return nil, err
 			}
 			end := min(len(part), at+mostSearched+len(p.needle)-1)
-			next := p.next(part[:end], at)
+			next := p.nextNeedle(part[:end], at)
 			switch {
 			case next >= 0:
 				places, at = append(places, off+uint32(next)), next+1

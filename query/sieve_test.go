@@ -74,13 +74,13 @@ func TestGrep_listsAroundItsHits(t *testing.T) {
 			}
 			listed := len(of.apart)
 			for _, token := range slices.Concat(of.plain[:]...) {
-				if listed++; p.next(q.text.cut(token.from, token.to), 0) < 0 {
+				if listed++; p.nextNeedle(q.text.cut(token.from, token.to), 0) < 0 {
 					t.Errorf("%s: %s is listed", c.name, q.text.cut(token.from, token.to))
 				}
 			}
 			places := len(all.escapes)
 			for _, part := range q.text.from(0) {
-				for at := p.next(part, 0); at >= 0; at = p.next(part, at+1) {
+				for at := p.nextNeedle(part, 0); at >= 0; at = p.nextNeedle(part, at+1) {
 					places++
 				}
 			}
