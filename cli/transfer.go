@@ -177,13 +177,16 @@ either. The map says where in a row its parts are, as KEY=PATH with commas:
             each, the name of the folder
   index     its number; without it the position in the session
   turn, event, title, orphaned, head
+  messages  append: a row is a message, and the state the messages so far
+  answer    a message, or a list of some, behind that at state
   rows      all rows of a document that holds many: $.checkpoints[*]; a document
             that is an array is its rows
   where     the rows that are taken: type==message or type!=ping
 
 A PATH is a JSONPath (a.b[0]['x, y'], from the document with $ in front), a
 JSON Pointer (/a/b/0), or for session, event and title a text in quotes.
-a|fromjson.b enters the JSON that a text holds. Rows that are listed newest
+a|fromjson.b enters the JSON that a text holds, and a[?@.k==x].b the first element
+of a whose k is x. Rows that are listed newest
 first are turned around. --dry-run shows what a map finds and writes nothing.`,
 		Example: `  hindcast import trips.jsonl trips.db
   hindcast import --map id=checkpoint_id,parent=parent_checkpoint_id,time=ts,state=channel_values,session=thread_id dump.jsonl graph.db

@@ -206,9 +206,42 @@ func decodeTyped(t *jsontape.Tape, n Node) (b Block, ok bool) {
 	case isText(t, kind, "text_reasoning"):
 		b.Kind, b.Body = Reasoning, t.Find(n, "text")
 	default:
+		if b.readSpelled(t, kind) {
+			return b, true
+		}
 		return fileIn(t, n)
 	}
 	return b, true
+}
+
+// readSpelled reads a part in the words of OpenTelemetry's conventions for generative AI, and of the model messages of the AI SDK.
+// kind is its type.
+func (b *Block) readSpelled(t *jsontape.Tape, kind Node) bool {
+	n := b.Node
+	content := t.Find(n, "content")
+	switch plain := t.Kind(content) == jsontape.String && t.Find(n, "text") < 0; {
+	case plain && isText(t, kind, "text"):
+		b.Kind, b.Body = Text, content
+	case isText(t, kind, "reasoning") && (plain || t.Kind(t.Find(n, "text")) == jsontape.String):
+		b.Kind, b.Body = Reasoning, max(content, t.Find(n, "text"))
+	case isText(t, kind, "tool_call"):
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(n, "name"), t.Find(n, "arguments")
+	case isText(t, kind, "tool_call_response"):
+		b.Kind, b.ID, b.Body = ToolResult, t.Find(n, "id"), max(t.Find(n, "response"), t.Find(n, "result"))
+	case isText(t, kind, "tool-call"):
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "toolCallId"), t.Find(n, "toolName"), max(t.Find(n, "input"), t.Find(n, "args"))
+	case isText(t, kind, "tool-result"):
+		b.Kind, b.ID, b.Name, b.Body = ToolResult, t.Find(n, "toolCallId"), t.Find(n, "toolName"), max(t.Find(n, "output"), t.Find(n, "result"))
+		if value := t.Find(b.Body, "value"); value >= 0 { // {"type": "error-text", "value": …}
+			if is := t.Find(b.Body, "type"); isText(t, is, "error-text") || isText(t, is, "error-json") {
+				b.Status = Failed
+			}
+			b.Body = value
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // readMember reads the member c of the block n; the result is Unknown unless its

@@ -14,6 +14,8 @@ import (
 //	Gemini's content  {"role": "model", "parts": [{"text"}, {"function_call": {"id", "name", "args"}}, …]}
 //	ADK's event       {"author": "helper", "content": a content of Gemini's, …}
 //	Mastra's message  {"role": "assistant", "content": {"format": 2, "parts": [{"type", …}, …]}}
+//	the AI SDK's      {"role": "assistant", "parts": [{"type": "tool-NAME", "toolCallId", "state", "input", "output"}, …]}
+//	OpenTelemetry's   {"role": "assistant", "parts": [{"type": "text", "content"}, {"type": "tool_call", …}, …]}
 //
 // An item is a message of its own: the calls of one answer are several.
 
@@ -111,10 +113,12 @@ func (f *fields) readParts(t *jsontape.Tape) {
 	}
 }
 
-// readParts reads the parts of a message.
+// readParts reads the parts of a message. Of those a mark between steps says nothing.
 func (c *Conversation) readParts(list Node) {
 	for n := c.tape.First(list); n >= 0; n = c.tape.Next(n) {
-		c.readContent(n)
+		if !isText(c.tape, c.tape.Find(n, "type"), "step-start") {
+			c.readContent(n)
+		}
 	}
 }
 
@@ -127,16 +131,31 @@ func (b *Block) functionResponse(t *jsontape.Tape, c Node) {
 	}
 }
 
-// readInvocation reads a part of Mastra's that calls a tool, and its result where it has one.
+// readInvocation reads a part of Mastra's or of the AI SDK's that calls a tool, and its result where it has one.
 func readInvocation(t *jsontape.Tape, n Node) (call, result Block, ok bool) {
 	call, result = newBlock(n), newBlock(n)
 	of := t.Find(n, "toolInvocation")
-	if t.Kind(of) != jsontape.Object {
+	if t.Kind(of) == jsontape.Object {
+		call.Kind, call.ID, call.Name, call.Body = ToolCall, t.Find(of, "toolCallId"), t.Find(of, "toolName"), t.Find(of, "args")
+		if isText(t, t.Find(of, "state"), "result") {
+			result.Kind, result.ID, result.Name, result.Body = ToolResult, call.ID, call.Name, t.Find(of, "result")
+		}
+		return call, result, true
+	}
+	kind := t.Find(n, "type")
+	if t.Find(n, "toolCallId") < 0 || t.Find(n, "state") < 0 || t.Kind(kind) != jsontape.String {
 		return call, result, false
 	}
-	call.Kind, call.ID, call.Name, call.Body = ToolCall, t.Find(of, "toolCallId"), t.Find(of, "toolName"), t.Find(of, "args")
-	if isText(t, t.Find(of, "state"), "result") {
-		result.Kind, result.ID, result.Name, result.Body = ToolResult, call.ID, call.Name, t.Find(of, "result")
+	call.Kind, call.ID, call.Name, call.Body = ToolCall, t.Find(n, "toolCallId"), t.Find(n, "toolName"), t.Find(n, "input")
+	if call.Name < 0 { // the type is "tool-NAME"
+		call.Name = kind
 	}
+	switch state := t.Find(n, "state"); {
+	case isText(t, state, "output-available"):
+		result.Kind, result.Body = ToolResult, t.Find(n, "output")
+	case isText(t, state, "output-error"):
+		result.Kind, result.Body, result.Status = ToolResult, t.Find(n, "errorText"), Failed
+	}
+	result.ID, result.Name = call.ID, call.Name
 	return call, result, true
 }

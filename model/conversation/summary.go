@@ -1,6 +1,10 @@
 package conversation
 
-import "hindcast/model/jsontape"
+import (
+	"strings"
+
+	"hindcast/model/jsontape"
+)
 
 // summaryTools bounds how many tools a summary names.
 const summaryTools = 8
@@ -77,7 +81,11 @@ func (c *Conversation) ToolName(b *Block) string {
 	}
 	for _, n := range []Node{b.Name, b.ID} {
 		if c.tape.Kind(n) == jsontape.String {
-			return string(c.tape.AppendText(nil, n, maxName))
+			name := string(c.tape.AppendText(nil, n, maxName))
+			if c.tape.Key(n) == "type" { // of a part of the AI SDK
+				name = strings.TrimPrefix(name, "tool-")
+			}
+			return name
 		}
 	}
 	return "tool"

@@ -22,6 +22,12 @@ import (
 	"hindcast/store/storetest/skip"
 )
 
+// spans is the map of a file of OpenTelemetry's, as its page has it.
+const spans = "rows=$.resourceSpans[*].scopeSpans[*].spans[*],where=attributes[?@.key=='gen_ai.operation.name'].value.stringValue==chat," +
+	"session='chat',id=spanId,time=startTimeUnixNano,event=name," +
+	"state=attributes[?@.key=='gen_ai.input.messages'].value.stringValue|fromjson," +
+	"answer=attributes[?@.key=='gen_ai.output.messages'].value.stringValue|fromjson"
+
 // conforming is a store that passes the suites.
 type conforming struct {
 	store.Kind
@@ -45,6 +51,8 @@ func stores(t *testing.T) (list []conforming) {
 	for name, words := range map[string]string{
 		"checkpoints.jsonl": "id=checkpoint_id,parent=parent_checkpoint_id,time=ts,state=channel_values,session=thread_id,event=metadata.source",
 		"states":            "",
+		"ai-sdk.json":       "messages=append,id=id",
+		"otlp.jsonl":        spans,
 		"pydantic-ai.json":  "session=conversation_id,time=timestamp,event=kind,title=parts[0].content",
 	} {
 		m, err := mapped.ParseMap(words)

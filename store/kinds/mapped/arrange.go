@@ -38,10 +38,45 @@ func (s *session) arrange(m Map) []*row {
 			h.Marks |= model.MarkInferred
 		}
 	}
+	if m.appends {
+		s.sumSizes()
+	}
 	if head := headOf(list); head != nil {
 		head.header.Head = true
 	}
 	return list
+}
+
+// parentOf returns the first row of the id of a row's parent, -1 if it is not there.
+func (s *session) parentOf(r *row) int {
+	if i, there := s.states[r.header.ParentID]; there && r.header.ParentID != "" {
+		return i
+	}
+	return -1
+}
+
+// sumSizes adds to the size of each row's messages those before it. Each row is visited once.
+func (s *session) sumSizes() {
+	none := int64(len(joinMessages()))
+	done := make([]bool, len(s.rows))
+	for i := range s.rows {
+		var line []int
+		for at := i; at >= 0 && !done[at]; at = s.parentOf(&s.rows[at]) {
+			done[at] = true
+			line = append(line, at)
+		}
+		for _, at := range slices.Backward(line) {
+			of, p := &s.rows[at].header, s.parentOf(&s.rows[at])
+			if p < 0 || p == at {
+				continue
+			}
+			before := s.rows[p].header.Size
+			if of.Size > none && before > none {
+				before += int64(len(","))
+			}
+			of.Size += before - none
+		}
+	}
 }
 
 func (s *session) inGivenOrder() []*row {

@@ -2,6 +2,7 @@ package mapped
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,8 @@ type Map struct {
 	// where says which rows are taken; nil for all.
 	where   *condition
 	columns map[string]column
+	// appends says that a row is a message, and the state the messages so far.
+	appends bool
 	// whole says that a column begins at the document, so that without rows an
 	// array is one row.
 	whole bool
@@ -64,12 +67,23 @@ type column struct {
 	literal bool
 }
 
+// appendWord makes the state of the messages so far.
+const appendWord = "append"
+
+// joins reports whether a state is put together from lists of messages.
+func (m *Map) joins() bool {
+	_, answers := m.columns[columnAnswer]
+	return m.appends || answers
+}
+
 // The columns of a map.
 const (
 	columnRows     = "rows"
 	columnID       = "id"
 	columnParent   = "parent"
 	columnState    = "state"
+	columnAnswer   = "answer"
+	columnMessages = "messages"
 	columnTime     = "time"
 	columnSession  = "session"
 	columnIndex    = "index"
@@ -87,6 +101,8 @@ var keys = []struct{ name, example string }{
 	{columnID, "id=checkpoint_id"},
 	{columnParent, "parent=metadata.parents[0]"},
 	{columnState, "state=$"},
+	{columnMessages, "messages=append"},
+	{columnAnswer, "answer=response.messages"},
 	{columnTime, "time=ts"},
 	{columnSession, "session=thread_id or session='my run'"},
 	{columnIndex, "index=metadata.step"},
@@ -124,6 +140,7 @@ func (e *MapError) Error() string {
 //	a.b[0]             @ may be left out
 //	/a/b/0             a JSON Pointer (RFC 6901) from the row; it has no commas
 //	a.b|fromjson.c     a path into the JSON that a text holds; not in a JSON Pointer
+//	a[?@.key=='x'].b   the first element of a that meets a condition, == or !=
 //	'text'             no path, but this very text: session, event and title
 //
 // A path leads to one value, except the path of rows, which leads to all rows of a
@@ -132,6 +149,11 @@ func (e *MapError) Error() string {
 // The keys, each with its default:
 //
 //	state     the state, any value: the row
+//	messages  append: the state is {"messages": […]}, those that are at state in the rows
+//	          from the first up to this one, each a message or a list of some; the id is
+//	          then by default a hash of the messages so far
+//	answer    a message or a list of some behind the message or list that is at state:
+//	          the state is {"messages": […]} here, too
 //	id        a text or a number: the SHA-256 of the state without the spaces
 //	parent    the id of the row before: the row before it in its session
 //	session   a text or a number: the name of the file, or that of the folder
@@ -182,13 +204,18 @@ func (m *Map) part(s *scanner) (key string, wrong *problem) {
 		return "", &problem{start, "KEY=PATH was expected, and KEY is one of " + names() + "; a comma in a path stands in brackets and quotes: ['a,b']"}
 	}
 	s.at++
-	if _, twice := m.columns[key]; twice || key == columnRows && m.rows != nil || key == columnWhere && m.where != nil {
+	if _, twice := m.columns[key]; twice || key == columnMessages && m.appends || key == columnRows && m.rows != nil || key == columnWhere && m.where != nil {
 		return key, &problem{start, key + " is there twice"}
 	}
 	s.blanks()
 	at := s.at
 	var c column
 	switch first := s.peek(); {
+	case key == columnMessages:
+		if m.appends = s.word() == appendWord; !m.appends {
+			return key, &problem{at, "behind messages= stands append: a row is a message, and the state the messages so far"}
+		}
+		return key, nil
 	case first == 0 || first == ',':
 		return key, &problem{s.at, "there is no path; $ is the whole document"}
 	case first == '\'' || first == '"':
@@ -208,17 +235,15 @@ func (m *Map) part(s *scanner) (key string, wrong *problem) {
 		return key, m.setRows(c.query, at)
 	}
 	if key == columnWhere {
-		only, wrong := s.condition()
+		only, wrong := s.condition(",")
 		if wrong != nil {
 			return key, wrong
 		}
 		only.query, m.where = c.query, &only
 	}
 	m.whole = m.whole || c.query.document
-	for _, step := range c.query.steps {
-		if step.kind == stepAll {
-			return key, &problem{at, "the path leads to many values; only the path of rows may"}
-		}
+	if c.query.spreads() {
+		return key, &problem{at, "the path leads to many values; only the path of rows may"}
 	}
 	if key != columnWhere {
 		m.columns[key] = c
@@ -228,17 +253,14 @@ func (m *Map) part(s *scanner) (key string, wrong *problem) {
 
 // setRows takes the path of rows that stands at a byte of the text.
 func (m *Map) setRows(p query, at int) *problem {
-	spreads := false
-	for _, step := range p.steps {
-		spreads = spreads || step.kind == stepAll
-	}
+	filters := slices.ContainsFunc(p.steps, func(s step) bool { return s.kind == stepFilter })
 	_, inside := split(p.steps)
 	switch {
 	case inside != nil:
 		return &problem{at, "rows are not in a text; |fromjson stands in the paths of their parts"}
 	case p.text[0] == '/': // the array itself
 		p.steps = append(p.steps, step{kind: stepAll})
-	case !spreads:
+	case !filters && !p.spreads():
 		return &problem{at, "the path leads to one value; [*] behind an array leads to all in it"}
 	}
 	m.rows = &p

@@ -26,7 +26,8 @@ func column(t *testing.T, path, document string) string {
 
 func TestParseMap_pathsLeadToValues(t *testing.T) {
 	const document = `{"a":{"b":["x","y","z"],"x y":"blank","c,d":"comma","e=f":"equals","":"empty","~":"tilde","g/h":"slash","é":"accent","0":"nought"},
-		"'":"single","\"":"double","]":"bracket","\\":"back","n":17,"d":1,"d":2,"null":null,"☺":"smile","_u1":"under"}`
+		"'":"single","\"":"double","]":"bracket","\\":"back","n":17,"d":1,"d":2,"null":null,"☺":"smile","_u1":"under",
+		"list":[{"k":"a","v":"1"},{"in":"no JSON"},{"k":"b","v":"2","text":"{\"y\":\"deep\"}"},{"k":"b","v":"3"},{"k":7,"v":"seven"},{"in":"{\"x\":\"so\"}","v":"inside"}]}`
 	for _, c := range []struct{ path, want string }{
 		{"$.a.b[0]", "x"}, {"a.b[0]", "x"}, {"@.a.b[0]", "x"}, {"/a/b/0", "x"}, {"$['a']['b'][0]", "x"}, {`$["a"].b[2]`, "z"},
 		{"a.b[-1]", "z"}, {"a.b[ 1 ]", "y"}, {"a [ 'b' ] [1]", "y"}, {" $ .a .b[0] ", "x"},
@@ -34,6 +35,8 @@ func TestParseMap_pathsLeadToValues(t *testing.T) {
 		{"/a/~0", "tilde"}, {"/a/g~1h", "slash"}, {"a.é", "accent"}, {"/a/0", "nought"}, {"['a']['0']", "nought"},
 		{`['\'']`, "single"}, {`["'"]`, "single"}, {`['"']`, "double"}, {`["\""]`, "double"}, {"[']']", "bracket"}, {`['\\']`, "back"},
 		{`['\u263a']`, "smile"}, {`['☺']`, "smile"}, {"☺", "smile"}, {`['\ud83d\ude00']`, ""}, {"_u1", "under"},
+		{"list[?@.k=='b'].v", "2"}, {`list[?@.k == "b"].v`, "2"}, {"list[?@.k!='a'].in", "no JSON"}, {"list[?@.k=='c'].v", ""}, {"list[?@.k==7].v", "seven"}, {"list[?@.k=='7'].v", ""},
+		{"list[?@.in|fromjson.x=='so'].v", "inside"}, {"n[?@.k=='b']", ""}, {"list[?@.k=='b'].text|fromjson.y", "deep"}, {"a.b[?@=='y']", "y"},
 		{"n", "17"}, {"d", "2"}, {"null", ""}, {"a.b[3]", ""}, {"a.b[-4]", ""}, {"/a/b/-1", ""}, {"/a/b/00", ""}, {"a[0]", ""}, {"n.x", ""}, {"missing.x[0]", ""},
 		{"'text'", "text"}, {`"it's, = 'so'"`, "it's, = 'so'"}, {`'it\'s'`, "it's"},
 	} {
@@ -70,7 +73,14 @@ func TestParseMap_saysWhatIsWrongAndWhere(t *testing.T) {
 		{`id=a['\x']`, `id=a['\x']`, "escape", 6},
 		{`id=a['\ud83d']`, `id=a['\ud83d']`, "escape", 6},
 		{"id=a[0:2]", "id=a[0:2]", "a ] was expected", 7},
-		{"id=a[?@.b]", "id=a[?@.b]", "a position", 6},
+		{"id=a[b]", "id=a[b]", "a filter", 6},
+		{"id=a[?@.b]", "id=a[?@.b]", "== or !=", 10},
+		{"id=a[?@.b==1", "id=a[?@.b==1", "a ] was expected", 13},
+		{"id=a[?b=='x']", "id=a[?b=='x']", "a filter begins with @", 7},
+		{"id=a[?@[*]=='x']", "id=a[?@[*]=='x']", "a filter begins with @", 7},
+		{"id=a[?]", "id=a[?]", "a name was expected", 7},
+		{"messages=all", "messages=all", "append", 10},
+		{"messages=append,messages=append", "messages=append", "messages is there twice", 17},
 		{"id=/a~2b", "id=/a~2b", "~0", 6},
 		{"id='x'", "id='x'", "here a path was expected", 4},
 		{"session=''", "session=''", "empty", 9},

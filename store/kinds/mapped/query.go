@@ -2,6 +2,7 @@ package mapped
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"hindcast/model/jsontape"
@@ -17,11 +18,17 @@ type query struct {
 	steps    []step
 }
 
+// spreads reports whether the query leads to many values.
+func (p *query) spreads() bool {
+	return slices.ContainsFunc(p.steps, func(s step) bool { return s.kind == stepAll })
+}
+
 // step is one step down.
 type step struct {
 	kind  stepKind
-	name  string // of stepMember and stepToken
-	index int    // of stepElement
+	name  string     // of stepMember and stepToken
+	index int        // of stepElement
+	only  *condition // of stepFilter
 }
 
 type stepKind uint8
@@ -37,6 +44,8 @@ const (
 	stepAll
 	// stepText enters the JSON that a text holds.
 	stepText
+	// stepFilter goes to the first element of an array that meets a condition; in the path of rows to all that meet it.
+	stepFilter
 )
 
 // value is a place in a JSON text.
@@ -80,6 +89,12 @@ func (v value) follow(steps []step) (value, error) {
 	return v, nil
 }
 
+// matchesElement reports whether an element meets the condition. One with a text that is no JSON does not.
+func (c *condition) matchesElement(t *jsontape.Tape, element jsontape.Node) bool {
+	fits, err := c.matchesRow(t, element)
+	return fits && err == nil
+}
+
 // split parts steps at the first text that they enter.
 func split(steps []step) (outside, inside []step) {
 	for i := range steps {
@@ -96,6 +111,13 @@ func (s *step) followFrom(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
 	case s.kind == stepMember, s.kind == stepToken && t.Kind(n) == jsontape.Object:
 		return t.Find(n, s.name)
 	case t.Kind(n) != jsontape.Array:
+		return jsontape.None
+	case s.kind == stepFilter:
+		for c := t.First(n); c != jsontape.None; c = t.Next(c) {
+			if s.only.matchesElement(t, c) {
+				return c
+			}
+		}
 		return jsontape.None
 	}
 	i := s.index
@@ -121,12 +143,14 @@ func (p *query) findAll(t *jsontape.Tape) (nodes []jsontape.Node, ok bool) {
 		s := &p.steps[i]
 		var next []jsontape.Node
 		for _, n := range nodes {
-			if s.kind == stepAll {
+			if s.kind == stepAll || s.kind == stepFilter {
 				if k := t.Kind(n); !spread && k != jsontape.Array && k != jsontape.Object {
 					return nil, false
 				}
 				for c := t.First(n); c != jsontape.None; c = t.Next(c) {
-					next = append(next, c)
+					if s.only == nil || s.only.matchesElement(t, c) {
+						next = append(next, c)
+					}
 				}
 			} else if c := s.followFrom(t, n); c != jsontape.None {
 				next = append(next, c)
@@ -134,7 +158,7 @@ func (p *query) findAll(t *jsontape.Tape) (nodes []jsontape.Node, ok bool) {
 				return nil, false
 			}
 		}
-		spread = spread || s.kind == stepAll
+		spread = spread || s.kind == stepAll || s.kind == stepFilter
 		nodes = next
 	}
 	return nodes, true

@@ -1,8 +1,10 @@
 package mapped
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine/rows"
 	"hindcast/store/media/files"
 )
 
@@ -65,7 +68,7 @@ func read(ctx context.Context, list []file, m Map, skipped func(rows int), yield
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			state, err := r.read(found)
+			state, err := r.readState(s, m, found)
 			if err != nil {
 				return err
 			}
@@ -163,7 +166,9 @@ func (f *finder) document(in *file, d document) error {
 			return fail(tape.Pointer(at), r.column, err)
 		}
 		found.file, found.line = in, d.line
-		found.start += d.start
+		for i := range found.parts {
+			found.parts[i].start += d.start
+		}
 		from, to := tape.Span(at)
 		found.from, found.to = d.start+int64(from), d.start+int64(to)
 		if err := f.add(found, spread != nil || d.line > 0); err != nil {
@@ -197,6 +202,10 @@ func (f *finder) add(found row, many bool) *columnError {
 	if s.home != home {
 		return &columnError{columnSession, fmt.Errorf("both %s and %s would make the session %q; name the session in the map, as in session=thread_id", s.home, home, h.SessionID)}
 	}
+	if _, named := f.m.columns[columnID]; f.m.appends && !named && len(s.rows) > 0 {
+		sum := sha256.Sum256(append([]byte(s.rows[len(s.rows)-1].header.ID), found.sum[:]...))
+		h.ID = hex.EncodeToString(sum[:])
+	}
 	i, again := s.states[h.ID]
 	if found.stateless != nil {
 		if !again {
@@ -222,27 +231,64 @@ type stateReader struct {
 
 var errChanged = errors.New("it changed while it was read")
 
-func (r *stateReader) read(found *row) ([]byte, error) {
+// readState returns the state at a row of a session.
+func (r *stateReader) readState(s *session, m Map, at *row) ([]byte, error) {
+	if !m.joins() {
+		return r.read(at, &at.parts[0])
+	}
+	var failed error
+	state, err := r.describeStates(s, m, &failed).State(at.header.ID)
+	return state, cmp.Or(failed, err)
+}
+
+// describeStates describes the states of a session that are put together. failed is where the first error of reading goes.
+func (r *stateReader) describeStates(s *session, m Map, failed *error) *rows.Lists {
+	return &rows.Lists{
+		Begin: joinedBegin, End: func(int) string { return joinedEnd }, Len: len(s.rows),
+		ID: func(i int) string { return s.rows[i].header.ID },
+		Before: func(i int) int {
+			if !m.appends {
+				return -1
+			}
+			return s.parentOf(&s.rows[i])
+		},
+		Item: func(i int) []byte {
+			found := &s.rows[i]
+			var texts [][]byte
+			for k := range found.parts {
+				text, err := r.read(found, &found.parts[k])
+				if *failed = cmp.Or(*failed, err); err != nil {
+					return nil
+				}
+				texts = append(texts, text)
+			}
+			return listMessages(texts)
+		},
+	}
+}
+
+// read reads a part of a state.
+func (r *stateReader) read(found *row, p *part) ([]byte, error) {
 	fail := func(err error) error {
 		return &RowError{File: found.file.name, Line: found.line, Column: columnState, Err: files.Cause(err)}
 	}
 	if err := r.open(found.file); err != nil {
 		return nil, fail(err)
 	}
-	state := make([]byte, found.size)
-	_, err := r.in.ReadAt(state, found.start)
+	text := make([]byte, p.size)
+	_, err := r.in.ReadAt(text, p.start)
 	if err != nil && err != io.EOF {
 		return nil, fail(err)
 	}
-	if err == nil && found.inside != nil {
-		if state, err = findIn(state, found.inside); err != nil {
+	if err == nil && p.inside != nil {
+		if text, err = findIn(text, p.inside); err != nil {
 			return nil, fail(errChanged)
 		}
 	}
-	if err != nil || store.CheckState(state) != nil || sha256.Sum256(jsontape.AppendCompact(nil, state)) != found.sum {
+	if err != nil || store.CheckState(text) != nil || sha256.Sum256(jsontape.AppendCompact(nil, text)) != p.sum {
 		return nil, fail(errChanged)
 	}
-	return state, nil
+	return text, nil
 }
 
 // open opens a file, unless it is open.

@@ -1,6 +1,7 @@
 package mapped
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,21 +32,27 @@ type row struct {
 	// stateless says why there is no state: the row is good only if its id came
 	// before with one. It is nil for a row with a state.
 	stateless error
-	// sum is the hash of the state without the spaces.
+	// sum is the hash of the state without the spaces, or of the messages that the row adds to one.
 	sum [sha256.Size]byte
-	// The state is in the file, from start on, size bytes long, or inside the text
-	// that stands there, where the steps lead.
-	file        *file
-	line        int
-	start, size int64
-	inside      []step
+	// The state is in the file, or its parts are, one behind the other: lists of messages, or messages.
+	file  *file
+	line  int
+	parts []part
 	// from and to are where the whole row is in the file.
 	from, to int64
 }
 
+// part is where a value is in the file: from start on, size bytes long, or inside the text that stands there, where the
+// steps lead. sum is the hash of the value without the spaces.
+type part struct {
+	start, size int64
+	inside      []step
+	sum         [sha256.Size]byte
+}
+
 // leanOn gives a row without a state that of an earlier one of its id.
 func (r *row) leanOn(first *row) {
-	r.sum, r.file, r.line, r.start, r.size, r.inside = first.sum, first.file, first.line, first.start, first.size, first.inside
+	r.sum, r.file, r.line, r.parts = first.sum, first.file, first.line, first.parts
 	r.header.Size, r.header.Marks = first.header.Size, first.header.Marks&model.MarkError
 	r.header.Title = cmp.Or(r.header.Title, first.header.Title)
 }
@@ -125,36 +133,82 @@ func (r *reader) find() (value, error) {
 
 func (r *reader) state(found *row) error {
 	r.column = columnState
-	at, v := value{r.tape, r.at}, value{r.tape, r.at} // what stands in the file, and the state
-	if c, ok := r.m.columns[columnState]; ok {
-		var err error
-		outer := c.query
-		outer.steps, found.inside = split(outer.steps)
-		if at, err = outer.find(r.tape, 0, r.at); err != nil {
-			return err
-		}
-		if v, err = at.follow(found.inside); err != nil {
-			return err
-		}
-		if v.node == jsontape.None {
-			found.stateless = r.noValue()
-			return nil
-		}
+	state, err := r.readPart(found)
+	if err != nil || found.stateless != nil {
+		return err
 	}
-	state := v.tape.Raw(v.node)
-	start, end := at.tape.Span(at.node)
-	found.start, found.size = int64(start), int64(end-start)
-	if err := store.CheckState(state); err != nil {
-		return notJSON(v, err)
+	h := &found.header
+	if r.m.joins() {
+		texts := [][]byte{state}
+		if _, ok := r.m.columns[columnAnswer]; ok {
+			r.column = columnAnswer
+			answer, err := r.readPart(found)
+			if err != nil {
+				return err
+			}
+			found.stateless = nil // there may be no answer
+			texts = append(texts, answer)
+		}
+		state = joinMessages(texts...)
 	}
 	found.sum = sha256.Sum256(jsontape.AppendCompact(nil, state))
-	h := &found.header
 	h.Size = int64(len(state))
 	var failed bool
 	if h.Title, failed = conversation.Title(state, conversation.LastMessage); failed {
 		h.Marks |= model.MarkError
 	}
 	return nil
+}
+
+// readPart reads the value of the column and notes where it is. Without a value the row is stateless.
+func (r *reader) readPart(found *row) ([]byte, error) {
+	at, v := value{r.tape, r.at}, value{r.tape, r.at} // what stands in the file, and the value
+	var p part
+	if c, ok := r.m.columns[r.column]; ok {
+		var err error
+		outer := c.query
+		outer.steps, p.inside = split(outer.steps)
+		if at, err = outer.find(r.tape, 0, r.at); err != nil {
+			return nil, err
+		}
+		if v, err = at.follow(p.inside); err != nil {
+			return nil, err
+		}
+		if v.node == jsontape.None {
+			found.stateless = r.noValue()
+			return nil, nil
+		}
+	}
+	text := v.tape.Raw(v.node)
+	start, end := at.tape.Span(at.node)
+	if err := store.CheckState(text); err != nil {
+		return nil, notJSON(v, err)
+	}
+	p.start, p.size, p.sum = int64(start), int64(end-start), sha256.Sum256(jsontape.AppendCompact(nil, text))
+	found.parts = append(found.parts, p)
+	return text, nil
+}
+
+// A state that is put together begins and ends so.
+const joinedBegin, joinedEnd = `{"messages":[`, "]}"
+
+// joinMessages returns a state of messages. Each text is a message, or a list of some.
+func joinMessages(texts ...[]byte) []byte {
+	return slices.Concat([]byte(joinedBegin), listMessages(texts), []byte(joinedEnd))
+}
+
+// listMessages returns the messages in texts with commas between them, nil where there are none.
+func listMessages(texts [][]byte) (list []byte) {
+	for _, text := range texts {
+		if text = bytes.TrimSpace(text); len(text) > 0 && text[0] == '[' {
+			text = bytes.TrimSpace(text[1 : len(text)-1])
+		}
+		if len(text) > 0 && list != nil {
+			list = append(list, ',')
+		}
+		list = append(list, text...)
+	}
+	return list
 }
 
 // notJSON says where a state that was read is no JSON: it is one of the numbers

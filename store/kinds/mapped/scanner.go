@@ -141,9 +141,23 @@ func (s *scanner) jsonPath() (query, *problem) {
 // fromJSON enters the JSON that a text holds.
 const fromJSON = "fromjson"
 
-// condition reads what stands behind the path of where: == or !=, and a text or
-// another value that has no parts.
-func (s *scanner) condition() (c condition, wrong *problem) {
+// filterCondition reads the condition of a filter: a path from the element to one value, and what that is compared with.
+func (s *scanner) filterCondition() (c condition, wrong *problem) {
+	at := s.at
+	q, wrong := s.query()
+	if wrong == nil && (at == s.at || q.document || q.text[0] != '@' || q.spreads()) {
+		wrong = &problem{at, "a filter begins with @, the element, and compares one value: [?@.key=='so']"}
+	}
+	if wrong == nil {
+		c, wrong = s.condition("]")
+	}
+	c.query = q
+	return c, wrong
+}
+
+// condition reads what stands behind a path: == or !=, and a text or another value that has no parts. It goes up to
+// end, or without quotes to its first character.
+func (s *scanner) condition(end string) (c condition, wrong *problem) {
 	s.blanks()
 	at := s.at
 	if c.not = s.take('!'); !s.take('=') || !c.not && !s.take('=') {
@@ -156,7 +170,7 @@ func (s *scanner) condition() (c condition, wrong *problem) {
 		c.text, wrong = s.quotedText()
 		return c, wrong
 	}
-	for s.hasMore() && s.peek() != ',' {
+	for s.hasMore() && !strings.ContainsRune(end, rune(s.peek())) {
 		s.at++
 	}
 	if c.text = strings.TrimSpace(s.text[at:s.at]); c.text == "" {
@@ -196,6 +210,14 @@ func (s *scanner) bracket(p *query) *problem {
 			return wrong
 		}
 		p.steps = append(p.steps, step{kind: stepMember, name: name})
+	case c == '?':
+		s.at++
+		s.blanks()
+		only, wrong := s.filterCondition()
+		if wrong != nil {
+			return wrong
+		}
+		p.steps = append(p.steps, step{kind: stepFilter, only: &only})
 	case c == '-' || '0' <= c && c <= '9':
 		index, wrong := s.number()
 		if wrong != nil {
@@ -203,7 +225,7 @@ func (s *scanner) bracket(p *query) *problem {
 		}
 		p.steps = append(p.steps, step{kind: stepElement, index: index})
 	default:
-		return &problem{s.at, "in brackets stands a position, such as [0], or a name in quotes, such as ['so']"}
+		return &problem{s.at, "in brackets stands a position, such as [0], a name in quotes, such as ['so'], or a filter, such as [?@.key=='so']"}
 	}
 	s.blanks()
 	if !s.take(']') {

@@ -74,7 +74,42 @@ func (s *Store) Kind() string { return kind }
 func (s *Store) Address() string { return s.path }
 
 // Features returns the store's features: it can only be read.
-func (s *Store) Features() store.Features { return store.Features{Lacks: s.Lacks} }
+func (s *Store) Features() store.Features {
+	f := store.Features{Lacks: s.Lacks}
+	if s.m.appends {
+		f.Weave = s.weaveStates
+	}
+	return f
+}
+
+// weaveStates is that of store.Features: states share their messages.
+func (s *Store) weaveStates(ctx context.Context, refs []model.Ref, to store.Loom) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	of := s.now.sessions[refs[0].Session]
+	if of == nil {
+		return model.ErrNoSession
+	}
+	ids := make([]string, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID
+	}
+	var r stateReader
+	defer r.close()
+	var failed error
+	take := to.Take
+	to.Take = func(number int, state store.Rope) {
+		if failed = cmp.Or(failed, ctx.Err()); failed != nil {
+			state = store.Rope{Err: failed}
+		}
+		take(number, state)
+	}
+	r.describeStates(of, s.m, &failed).Weave(ids, to)
+	return nil
+}
 
 // Lacks returns why the JSON cannot be changed, which [store.Reason] hands on.
 func (s *Store) Lacks(model.Op) string {
@@ -140,6 +175,9 @@ func (r *reading) isSame(before *reading) bool {
 	})
 }
 
+// mostOpening is how many messages at the beginning of a session are looked through for the first prompt.
+const mostOpening = 8
+
 // find finds the sessions, and puts the rows of each in order.
 func (r *reading) find(ctx context.Context, m Map) error {
 	f := finder{m: m, sessions: map[string]*session{}}
@@ -151,7 +189,11 @@ func (r *reading) find(ctx context.Context, m Map) error {
 	defer states.close()
 	for _, s := range f.order {
 		ordered := s.arrange(m)
-		state, err := states.read(ordered[0])
+		first := ordered[0]
+		if m.appends { // a message of the system may come first
+			first = ordered[min(len(ordered), mostOpening)-1]
+		}
+		state, err := states.readState(s, m, first)
 		if err != nil {
 			return err
 		}
@@ -252,7 +294,7 @@ func (s *Store) state(ref model.Ref) ([]byte, error) {
 	}
 	var r stateReader
 	defer r.close()
-	return r.read(&of.rows[i])
+	return r.readState(of, s.m, &of.rows[i])
 }
 
 // Faults implements store.Store. A map finds whole rows or none, so that the store itself
