@@ -78,27 +78,30 @@ func (v Verb) Writes() bool { return v == verbEdit || v == verbWrite }
 
 // tools are the tools of coding agents by their names in lower case, without the signs between words. Sources: the
 // recorded sessions below testdata, and the agents' own tools as of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61,
-// opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10; of Cursor its public transcripts.
+// opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10; of Cursor its public transcripts, and
+// the tools of vscode-copilot-chat.
 var tools = map[string]Verb{
 	"bash": verbCommand, "shell": verbCommand, "localshell": verbCommand, "execcommand": verbCommand, "containerexec": verbCommand,
 	"shellcommand": verbCommand, "runshellcommand": verbCommand, "executebash": verbCommand, "terminal": verbCommand, "powershell": verbCommand,
-	"runcommand": verbCommand, "runinterminal": verbCommand, "runterminalcmd": verbCommand, "runterminalcommandv2": verbCommand, "executecommand": verbCommand,
+	"runcommand": verbCommand, "runcommands": verbCommand, "runinterminal": verbCommand, "runterminalcmd": verbCommand, "runterminalcommandv2": verbCommand, "executecommand": verbCommand,
 	"read": verbRead, "readfile": verbRead, "view": verbRead, "readmanyfiles": verbRead, "readfilev2": verbRead, "notebookread": verbRead, "viewimage": verbRead,
-	"edit": verbEdit, "editfilev2": verbEdit, "strreplace": verbEdit, "multiedit": verbEdit, "notebookedit": verbEdit, "replace": verbEdit, "applypatch": verbEdit, "patch": verbEdit,
+	"edit": verbEdit, "editor": verbEdit, "editfilev2": verbEdit, "strreplace": verbEdit, "multiedit": verbEdit, "notebookedit": verbEdit, "replace": verbEdit, "applypatch": verbEdit, "patch": verbEdit,
+	"replacestringinfile": verbEdit, "multireplacestringinfile": verbEdit, "inserteditintofile": verbEdit, "replacestring": verbEdit,
 	"strreplaceeditor": verbEdit, "strreplacebasededittool": verbEdit, "fileeditor": verbEdit, "editfile": verbEdit, "searchreplace": verbEdit,
 	"write": verbWrite, "writefile": verbWrite, "create": verbWrite, "createfile": verbWrite,
 	"grep": verbSearch, "glob": verbSearch, "ls": verbSearch, "rg": verbSearch, "find": verbSearch, "searchfilecontent": verbSearch,
 	"grepsearch": verbSearch, "listdirectory": verbSearch, "list": verbSearch, "toolsearch": verbSearch,
-	"listdir": verbSearch, "codebasesearch": verbSearch, "globfilesearch": verbSearch,
-	"webfetch": verbFetch, "fetch": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
-	"task": verbAgent, "agent": verbAgent, "spawnagent": verbAgent,
-	"todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan, "exitplanmode": verbPlan,
+	"filesearch": verbSearch, "semanticsearch": verbSearch, "listdir": verbSearch, "codebasesearch": verbSearch, "globfilesearch": verbSearch,
+	"fetchwebpage": verbFetch, "webfetch": verbFetch, "fetch": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
+	"runsubagent": verbAgent, "task": verbAgent, "agent": verbAgent, "spawnagent": verbAgent,
+	"managetodolist": verbPlan, "todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan, "exitplanmode": verbPlan,
 	"askuserquestion": verbAsk, "askuser": verbAsk, "question": verbAsk,
 }
 
 // words are the words for tools that a row names in another way than the agent does.
 var words = map[string]string{
 	"searchfilecontent": "grep", "grepsearch": "grep", "listdirectory": "ls", "list": "ls", "webfetch": "fetch", "websearch": "search",
+	"filesearch": "find", "semanticsearch": "search", "fetchwebpage": "fetch", "runsubagent": "task", "managetodolist": "plan",
 	"listdir": "ls", "codebasesearch": "search", "globfilesearch": "glob",
 	"googlewebsearch": "search", "spawnagent": "task", "agent": "task", "todowrite": "plan", "updateplan": "plan", "writetodos": "plan",
 	"exitplanmode": "plan", "askuserquestion": "ask", "askuser": "ask", "question": "ask",
@@ -224,7 +227,7 @@ func NewAct(tool string, input []byte) Act {
 	switch is.Verb {
 	case verbCommand:
 		if is.noteScript(a); is.Text == "" {
-			is.Text = sign(signCommand, a.words("command", "cmd", "script", "input"))
+			is.Text = sign(signCommand, a.words("command", "cmd", "script", "input", "commands"))
 		}
 	case verbRead:
 		is.noteRead(path, a.lines(name))

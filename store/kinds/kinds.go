@@ -34,6 +34,7 @@ import (
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/kinds/strands/snapshots"
 	"hindcast/store/kinds/trajectory"
+	"hindcast/store/kinds/vscodechat"
 	"hindcast/store/media/bucket"
 	"hindcast/store/media/files"
 	"hindcast/store/media/pg"
@@ -70,6 +71,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		copilot.Kind(cache),
 		crush.Kind(cache),
 		cursor.Kind(cache),
+		vscodechat.Kind(cache),
 		aider.Kind(cache),
 		{Kind: remote.Kind()},
 	}

@@ -265,7 +265,11 @@ var unseen = map[string]map[string]string{
 	"codex": {
 		"payload/state/environments": "the names of agents", "base_instructions": "sent as instructions, which the context has",
 	},
-	"cursor":      {"blobs.data": "a message with a frame of protobuf around it"},
+	"cursor": {"blobs.data": "a message with a frame of protobuf around it"},
+	"vscode-chat": {
+		"invocationMessage/value": "what the screen says of a call, whose arguments a round has", "pastTenseMessage/value": "what the screen says of a call, whose result a round has",
+		"/details": "the model and its price, as the screen has them", "responderUsername": "the name of the extension",
+	},
 	"aider":       {"/# aider chat started at": "the time of a session"},
 	"qwen":        {"systemPayload/uiEvent/": "what the program counts of requests, also of its own"},
 	"opencode":    {"event.data/info/title": "a title of before"},

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/url"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -58,6 +59,38 @@ func Places(around store.Surroundings, variable, below string) []string {
 		return nil
 	}
 	return []string{filepath.Join(around.Home, filepath.FromSlash(below))}
+}
+
+// ConfigPlaces returns a folder below the one in which programs keep settings, by the home folder of each system, for
+// each of some names with slashes.
+func ConfigPlaces(around store.Surroundings, below ...string) (list []string) {
+	for _, name := range below {
+		for _, config := range []string{".config", "Library/Application Support", "AppData/Roaming"} {
+			list = append(list, Places(around, "", config+"/"+name)...)
+		}
+	}
+	return list
+}
+
+// ReadJSON returns the value of a small file, no value if there is no JSON.
+func ReadJSON(in engine.In, file string) Value {
+	text, err := tree.Head(in.Tree, file, listSize)
+	if err != nil {
+		return Value{}
+	}
+	return ParseHead(text)
+}
+
+// FilePath returns the path of a URL of a file, "" for any other.
+func FilePath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "file" {
+		return ""
+	}
+	if path := strings.TrimPrefix(u.Path, "/"); len(path) > 1 && path[1] == ':' { // a drive of Windows
+		return path
+	}
+	return u.Path
 }
 
 // Upward returns where a file of a project may be that an agent looks for from the folder of

@@ -79,7 +79,7 @@ func agentSpot(file string) chat.Spot {
 
 // glanceAgent returns the list's entry of a session of cursor-agent.
 func (f *format) glanceAgent(in engine.In, at chat.Spot) (g chat.Glance, err error) {
-	g.Project = readJSON(in, path.Join(path.Dir(at.File), "meta.json")).Get("cwd").Text()
+	g.Project = chat.ReadJSON(in, path.Join(path.Dir(at.File), "meta.json")).Get("cwd").Text()
 	if path.Base(at.File) != chatFile {
 		err = chat.EndLines(in.Tree, at.File, func([][]byte) bool { return true }, func(head, _ [][]byte) {
 			var said chat.Opening
@@ -108,7 +108,7 @@ func (f *format) readAgent(ctx context.Context, in engine.In, at chat.Spot) (*ch
 	if path.Base(at.File) != chatFile {
 		return b.session, f.readTranscript(ctx, in, b, at.File)
 	}
-	project := readJSON(in, path.Join(path.Dir(at.File), "meta.json")).Get("cwd").Text()
+	project := chat.ReadJSON(in, path.Join(path.Dir(at.File), "meta.json")).Get("cwd").Text()
 	err := f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
 		b = newBuild(at)
 		b.session.Project = project

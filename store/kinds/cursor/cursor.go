@@ -29,7 +29,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -70,11 +69,8 @@ var agent = &chat.Agent{
 		}
 	},
 	Levels: []watch.Level{{}, {Name: transcripts}, {}},
-	Places: func(around store.Surroundings) (list []string) {
-		for _, config := range []string{".config", "Library/Application Support", "AppData/Roaming"} {
-			list = append(list, chat.Places(around, "", config+"/Cursor/User")...)
-		}
-		return append(list, chat.Places(around, "", ".cursor")...)
+	Places: func(around store.Surroundings) []string {
+		return append(chat.ConfigPlaces(around, "Cursor/User"), chat.Places(around, "", ".cursor")...)
 	},
 	Lacks:  "Cursor takes in no session from outside, and its database may be in use: it is only read",
 	Passes: "Cursor passes it over",
@@ -147,7 +143,7 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	}
 	rows, folders := map[string]composer{}, map[string]string{}
 	for _, name := range chat.Match(in, workspaces+"/*/"+database) {
-		folder := fileOf(readJSON(in, path.Join(path.Dir(name), "workspace.json")).Get("folder").Text())
+		folder := chat.FilePath(chat.ReadJSON(in, path.Join(path.Dir(name), "workspace.json")).Get("folder").Text())
 		var some []composer
 		if err := f.Query(ctx, name, func(t *sqlitefile.Tx) (err error) {
 			some, err = listTabs(ctx, t, folders, folder)
@@ -184,25 +180,6 @@ func (f *format) spotsOf(file string, some []composer, rows map[string]composer)
 		list, rows[at.Name()] = append(list, at), c
 	}
 	return list
-}
-
-// readJSON returns the value of a small file, no value if there is no JSON.
-func readJSON(in engine.In, file string) chat.Value {
-	const most = 64 << 10
-	text, err := tree.Head(in.Tree, file, most)
-	if err != nil {
-		return chat.Value{}
-	}
-	return chat.ParseHead(text)
-}
-
-// fileOf returns the path of a URL of a file, "" for any other.
-func fileOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "file" {
-		return ""
-	}
-	return u.Path
 }
 
 // Spot implements chat.Format. Behind the file of a database stands the session.

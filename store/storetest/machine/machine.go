@@ -32,6 +32,7 @@ var stores = []struct{ Kind, from, to string }{
 	{"strands", "strands/python-file", "~/.strands/sessions"},
 	{"crush", "coding/crush", ".crush"},
 	{"cursor", "coding/cursor", "~/.config/Cursor/User"},
+	{"vscode-chat", "coding/vscode-chat", "~/.config/Code/User"},
 	{"aider", "coding/aider/.aider.chat.history.md", ".aider.chat.history.md"},
 	{"strands-snapshots", "strands/python-snapshot", "saved"},
 	{"genkit", "genkit/go-1.13.1", ".snapshots"},
