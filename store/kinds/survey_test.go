@@ -95,6 +95,7 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"claude-code inputs/cc-title-slash",
 		"claude-code files/claude-code",
 		"claude-code files/odd",
+		"aider files/aider/.aider.chat.history.md",
 		"codex files/codex",
 		"copilot-cli files/copilot-cli",
 		"opencode files/opencode",
