@@ -54,13 +54,14 @@ const (
 	mediaPage    page = "store/media/README.md"
 	writePage    page = "store/engine/README.md"
 	mapPage      page = "store/kinds/mapped/README.md"
+	skeletonPage page = "store/kinds/skeleton/README.md"
 )
 
 // pages are all of them, and those in consoles show commands.
 var (
 	pages = []page{
 		frontPage, commandPage, documentPage, questionPage, keyPage, storePage, kindPage, mediaPage, writePage, mapPage,
-		agentPage, proofPage, buildingPage,
+		agentPage, proofPage, buildingPage, skeletonPage,
 	}
 	consoles = []page{frontPage, commandPage, documentPage, questionPage, storePage, writePage, mapPage, agentPage}
 )

@@ -194,7 +194,12 @@ func eachReal(t *testing.T, run func(t *testing.T, r realStore, dir string)) {
 // Every folder that an SDK wrote is in the table, or is known to be no store.
 func TestStores_allAreInTheTable(t *testing.T) {
 	skip.Sequential(t)
-	for _, sdk := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "adk", "openaiagents", "mastra", "llamaindex", "agno", "dbos", "trajectory"} {
+	folders := map[string]bool{}
+	for _, r := range realStores {
+		sdk, _, _ := strings.Cut(r.path, "/")
+		folders[sdk] = true
+	}
+	for sdk := range folders {
 		entries, err := os.ReadDir(filepath.Join(testdata, sdk))
 		if err != nil {
 			t.Fatal(err)
