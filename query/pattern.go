@@ -28,6 +28,8 @@ type Pattern struct {
 	// either case. Nil means that none are known. spelledNeedles finds them.
 	spelled        [][]byte
 	spelledNeedles []needle.Needle
+	// part finds the needle, and whole the literal.
+	part, whole needle.Needle
 }
 
 // PatternError says that a text is no regular expression.
@@ -79,8 +81,9 @@ func newLiteral(text []byte, fold bool) *Pattern {
 	return p
 }
 
-// setSpelled sets the spellings.
+// setSpelled sets the spellings, and what finds them, the needle and the literal.
 func (p *Pattern) setSpelled(list [][]byte) {
+	p.part, p.whole = needle.New(p.needle, p.fold), needle.New(p.literal, true)
 	p.spelled, p.spelledNeedles = list, nil
 	for _, text := range list {
 		p.spelledNeedles = append(p.spelledNeedles, needle.New(text, p.fold))
@@ -189,8 +192,7 @@ func atLeast(text []byte) []byte {
 // find returns where in a text the pattern matches first.
 func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 	if p.literal != nil {
-		literal := needle.New(p.literal, true)
-		at := literal.Index(text, 0)
+		at := p.whole.Index(text, 0)
 		switch {
 		case at >= 0 && !hasFoldedASCII(text[:at]):
 			return at, at + len(p.literal), true
@@ -218,11 +220,4 @@ func hasFoldedASCII(text []byte) bool {
 }
 
 // nextNeedle returns the offset of the next needle in a text, -1 if no more follows.
-func (p *Pattern) nextNeedle(text []byte, from int) int { return p.indexFrom(text, p.needle, from) }
-
-// indexFrom returns the offset of the next place of a text in another one, -1 if no more follows. With fold letters match those of
-// either case.
-func (p *Pattern) indexFrom(in, text []byte, from int) int {
-	n := needle.New(text, p.fold)
-	return n.Index(in, from)
-}
+func (p *Pattern) nextNeedle(text []byte, from int) int { return p.part.Index(text, from) }
