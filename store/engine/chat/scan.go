@@ -32,7 +32,7 @@ import (
 // LineTeller is a [Plain] format that has each message on one line.
 type LineTeller interface {
 	Plain
-	// TellLine returns the messages that a line adds to states, and their time. They may lack their usage.
+	// TellLine returns the messages that a line adds to states, and their time. Their usage is passed over.
 	TellLine(at Spot, line *Line, near Near) ([]Message, time.Time, Telling)
 	// Composes returns a text that is in each line whose strings are joined to one of its message, "" for no such lines.
 	Composes() string
@@ -312,6 +312,7 @@ func (l *lineScan) takeSettings(when time.Time, place int64) bool {
 // takeMessage hands over message nth of the line at a place.
 func (l *lineScan) takeMessage(m *Message, nth int, when time.Time, place int64) bool {
 	l.text.data = l.text.data[:0]
+	m.Usage = conversation.Usage{} // Hindcast adds its keys
 	out := &l.scanned
 	out.Role, out.At, out.Place, out.Nth, out.Blocks = m.Role.String(), when, place, nth, out.Blocks[:0]
 	m.writeBlocks(&l.text, func(b *Block, from int) {
