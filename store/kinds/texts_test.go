@@ -274,7 +274,7 @@ var unseen = map[string]map[string]string{
 	"qwen":        {"systemPayload/uiEvent/": "what the program counts of requests, also of its own"},
 	"opencode":    {"event.data/info/title": "a title of before"},
 	"jsonl":       {"/stateEdits": "a part of a state, cut anywhere", "/reason/text": "why a snapshot is off the path, which log tells"},
-	"mapped":      {"notes.txt": "the test's own, no state"},
+	"mapped":      {"notes.txt": "the test's own, no state", "/spans/name": "the event, which log tells"},
 	"copilot-cli": {"index.md": "the agent's notes", "workspace.yaml": "the agent's settings"},
 }
 

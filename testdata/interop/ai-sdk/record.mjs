@@ -4,7 +4,7 @@
 //     node record.mjs OUT
 //
 // ai-sdk.json is what the storage of the AI SDK's own guide of message persistence writes, a list of UIMessages; otlp.jsonl is what
-// OpenTelemetry's file exporters write: an export a line.
+// OpenTelemetry's file exporters write: an export a line, of the spans of steps and of calls to the model, without the tools.
 
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
@@ -52,7 +52,7 @@ let messages = [];
 let ids = 0;
 async function chat(text) {
   messages = [...messages, { id: `user-${++ids}`, role: 'user', parts: [{ type: 'text', text }] }];
-  const result = streamText({ model, tools, instructions: 'Be brief.', messages: await convertToModelMessages(messages), stopWhen: stepCountIs(5), telemetry: { isEnabled: true, functionId: 'chat' } });
+  const result = streamText({ model, tools, messages: await convertToModelMessages(messages), stopWhen: stepCountIs(5), telemetry: { isEnabled: true, functionId: 'chat' } });
   const response = result.toUIMessageStreamResponse({
     originalMessages: messages, generateMessageId: () => `answer-${ids}`,
     onFinish: ({ messages: all }) => { messages = all; },
@@ -64,5 +64,7 @@ await chat('How is the weather in Lyon, and nowhere?');
 await chat('thanks');
 mkdirSync(out, { recursive: true });
 writeFileSync(join(out, 'ai-sdk.json'), JSON.stringify(messages, null, 2));
-const lines = exporter.getFinishedSpans().map(span => new TextDecoder().decode(JsonTraceSerializer.serializeRequest([span])));
+const spans = exporter.getFinishedSpans().filter(span => /^(chat|step) /.test(span.name));
+for (const span of spans) delete span.attributes['gen_ai.tool.definitions'];
+const lines = spans.map(span => new TextDecoder().decode(JsonTraceSerializer.serializeRequest([span])));
 writeFileSync(join(out, 'otlp.jsonl'), lines.join('\n') + '\n');
