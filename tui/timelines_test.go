@@ -100,6 +100,7 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"openhands", "coding/openhands", "d3ba9894ad2a43abb6546f04276ce18f"},
 		{"pi", "coding/pi", "01a20301-0000-7000-8000-000000000001"},
 		{"qwen", "coding/qwen", "68129b7d-3f39-4f68-b64a-1484396e32f2"},
+		{"kimi", "coding/kimi", "session_cc5476d0-0b10-4187-8cc1-26d8d0f4af91"},
 		{"strands", "strands/python-file", "basic"},
 		{"strands-snapshots", "strands/python-snapshot/session", "message-strategy"},
 	} {

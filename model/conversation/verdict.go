@@ -258,6 +258,11 @@ var practices = map[string][]practice{
 		{code: LateResult, severity: model.Mended, source: "repairOrphanedToolUseTurns of the program 0.24.4", does: "sends the result right behind its call"},
 		{code: DuplicateResult, severity: model.Mended, source: "repairOrphanedToolUseTurns of the program 0.24.4", does: "leaves the second result out when it asks the model"},
 	},
+	"kimi": {
+		{code: UnansweredCall, severity: model.Mended, source: "loopEventFold of the program 2.1.0", does: "sends an error as the result of the call"},
+		{code: OrphanResult, severity: model.Mended, source: "loopEventFold of the program 2.1.0", does: "leaves the result out when it asks the model"},
+		{code: DuplicateResult, severity: model.Mended, source: "loopEventFold of the program 2.1.0", does: "leaves the second result out when it asks the model"},
+	},
 	"pi": {
 		{code: UnansweredCall, severity: model.Mended, source: "earendil-works/pi packages/ai/src/api/transform-messages.ts 1.6.0",
 			does: `sends "No result provided" as the result of the call`},

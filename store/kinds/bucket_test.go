@@ -184,7 +184,7 @@ func TestBucket_isWrittenTo(t *testing.T) {
 	}
 	for _, want := range []string{
 		"strands restore", "strands fork", "strands-snapshots restore", "strands-snapshots fork", "genkit restore", "genkit fork", "agent-framework restore", "crewai restore",
-		"pi fork", "claude-code fork", "codex fork", "gemini-cli fork", "qwen fork", "openhands restore", "openhands fork", "copilot-cli fork",
+		"pi fork", "claude-code fork", "codex fork", "gemini-cli fork", "qwen fork", "kimi fork", "openhands restore", "openhands fork", "copilot-cli fork",
 	} {
 		if written[want] == 0 {
 			t.Errorf("%s was not tried", want)
@@ -311,7 +311,7 @@ func TestBucket_saysWhatIsNotOpened(t *testing.T) {
 		"s3://b/db":             "s3://b/db/crush.db is a SQLite database: that is read from a disk alone, so copy it first",
 		"s3://b/db/crush.db":    "s3://b/db/crush.db is a SQLite database: that is read from a disk alone, so copy it first",
 		"s3://b/text/notes.txt": "s3://b/text/notes.txt is one object of no format",
-		"s3://b/text":           "tried strands, strands-snapshots, genkit, agent-framework, crewai, pi, claude-code, codex, gemini-cli, qwen, openhands, copilot-cli, vscode-chat, aider, atif, trajectory",
+		"s3://b/text":           "tried strands, strands-snapshots, genkit, agent-framework, crewai, pi, claude-code, codex, gemini-cli, qwen, kimi, openhands, copilot-cli, vscode-chat, aider, atif, trajectory",
 		"s3://b/none":           "nothing is below that prefix",
 	} {
 		_, err := allKinds.At(s.URL).Open(t.Context(), address)

@@ -143,6 +143,9 @@ var copies = []struct {
 		return project + "/chats/session-" + begun.Format("2006-01-02T15-04-") + id[:8] + ".jsonl"
 	}},
 	{"qwen", "projects", "projects", qwenTranscript, func(project, id string, _ time.Time) string { return "-" + project + "/chats/" + id + ".jsonl" }},
+	{"kimi", "sessions", "sessions", kimiTranscript, func(project, id string, _ time.Time) string {
+		return "wd_" + project + "/session_" + id + "/agents/main/wire.jsonl"
+	}},
 	{"copilot-cli", "saved", "saved", copilotTranscript, func(_, id string, _ time.Time) string { return id + "/events.jsonl" }},
 }
 
@@ -171,6 +174,10 @@ var (
 		`{"uuid":"1","parentUuid":null,"sessionId":"ID","timestamp":"2026-11-27T10:00:00.000Z","type":"system","subtype":"attribution_snapshot","systemPayload":{}}`,
 		`{"uuid":"2","parentUuid":"1","sessionId":"ID","timestamp":"2026-11-27T10:00:01.000Z","type":"user","message":{"role":"user","parts":[{"text":"do it"}]}}`,
 		`{"uuid":"3","parentUuid":"2","sessionId":"ID","timestamp":"2026-11-27T10:00:02.000Z","type":"assistant","message":{"role":"model","parts":[{"text":"TEXT"}]}}`)
+	kimiTranscript = transcript(
+		`{"type":"metadata","protocol_version":"1.5","created_at":1796024758550}`,
+		`{"type":"context.append_message","agentId":"main","message":{"role":"user","content":[{"type":"text","text":"do it"}],"id":"1","toolCalls":[],"origin":{"kind":"user"}},"time":1796024758696}`,
+		`{"type":"context.append_loop_event","agentId":"main","event":{"type":"content.part","uuid":"2","turnId":"0","step":1,"stepUuid":"3","part":{"type":"text","text":"TEXT"}},"time":1796024759111}`)
 	copilotTranscript = transcript(
 		`{"type":"session.start","data":{"sessionId":"ID","context":{"cwd":"/home/demo"}},"id":"e1","timestamp":"2026-11-27T10:00:00.000Z","parentId":null}`,
 		`{"type":"user.message","data":{"content":"do it"},"id":"e2","timestamp":"2026-11-27T10:00:01.000Z","parentId":"e1"}`,
@@ -230,6 +237,7 @@ var listing = map[string]struct {
 	"trajectory":        {most: 64},
 	"gemini-cli":        {most: 64},
 	"qwen":              {most: 64},
+	"kimi":              {most: 64},
 	"openhands":         {most: 64},
 	"agent-framework":   {why: "the list tells how many snapshots there are"},
 	"crewai":            {why: "the list tells how many snapshots there are"},

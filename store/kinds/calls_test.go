@@ -32,6 +32,7 @@ var homes = []struct {
 	{"copilot-cli", "", ".copilot", "session-state", "COPILOT_HOME", "COPILOT_HOME='HOME' copilot --resume=", "where Copilot CLI keeps sessions"},
 	{"gemini-cli", "", "", ".gemini/tmp", "GEMINI_CLI_HOME", "GEMINI_CLI_HOME='HOME' gemini --resume ", "where Gemini CLI keeps sessions"},
 	{"qwen", "projects", ".qwen", "projects", "QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR='HOME' qwen -r ", "where Qwen Code keeps sessions"},
+	{"kimi", "sessions", ".kimi-code", "sessions", "KIMI_CODE_HOME", "KIMI_CODE_HOME='HOME' kimi -r ", "where Kimi Code keeps sessions"},
 	{"openhands", "", ".openhands/conversations", "", "OPENHANDS_CONVERSATIONS_DIR", "OPENHANDS_CONVERSATIONS_DIR='HOME' openhands --resume ", ""},
 	{"opencode", "", ".local/share/opencode", "", "", "OPENCODE_DB='HOME/opencode.db' opencode -s ", ""},
 	{"pi", "", ".pi/agent/sessions", "", "PI_CODING_AGENT_SESSION_DIR", "pi --session 'HOME/", ""},

@@ -25,6 +25,7 @@ var fileSessions = []struct{ kind, file string }{
 	{"codex", "codex/sessions/2026/11/24/rollout-2026-11-24T04-14-26-01a20bc3-1de1-7a92-aa36-a0490d1adcff.jsonl.zst"},
 	{"gemini-cli", "gemini-cli/demo/chats/session-2026-11-22T11-36-1b5ede93.jsonl"},
 	{"qwen", "qwen/projects/-home-demo/chats/62035093-1666-40c6-8a95-39c130eaa8fc.jsonl"},
+	{"kimi", "kimi/sessions/wd_demo_2a8e15b3ff99/session_cc5476d0-0b10-4187-8cc1-26d8d0f4af91/agents/main/wire.jsonl"},
 	{"copilot-cli", "copilot-cli/1176a339-4847-4a9a-8002-872c283cafb0/events.jsonl"},
 }
 
@@ -186,7 +187,7 @@ func TestOpen_saysWhatAFileLooksLike(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("words\n"), 10), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"codex", "copilot-cli", "gemini-cli", "claude-code", "pi", "qwen"} {
+	for _, kind := range []string{"codex", "copilot-cli", "gemini-cli", "claude-code", "pi", "qwen", "kimi"} {
 		if _, err := allKinds.Open(t.Context(), kind+":"+file); !errors.Is(err, store.ErrUnrecognised) || !strings.Contains(err.Error(), "it does not begin as ") {
 			t.Errorf("%s opens a text: %v", kind, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"hindcast/store/kinds/gemini"
 	"hindcast/store/kinds/genkit"
 	"hindcast/store/kinds/jsonl"
+	"hindcast/store/kinds/kimi"
 	"hindcast/store/kinds/langgraph"
 	"hindcast/store/kinds/llamaindex"
 	"hindcast/store/kinds/mastra"
@@ -66,6 +67,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		codex.Kind(cache),
 		gemini.Kind(cache),
 		qwen.Kind(cache),
+		kimi.Kind(cache),
 		openhands.Kind(cache),
 		opencode.Kind(cache),
 		copilot.Kind(cache),

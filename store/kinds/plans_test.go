@@ -31,6 +31,7 @@ func TestPlan_saysWhatIsRefused(t *testing.T) {
 		{kind: "copilot-cli", path: "coding/copilot-cli", result: `("type":"tool\.execution_complete","data":\{"toolCallId":")([^"]+)`, says: `Copilot CLI: sends "The execution of this tool, or a previous tool was interrupted." as the result of the call`},
 		{kind: "gemini-cli", path: "coding/gemini-cli", result: `("functionResponse":\{"id":")([^"]+)`, says: "Gemini CLI: sends a call without arguments before the result"},
 		{kind: "qwen", path: "coding/qwen", result: `("functionResponse":\{"id":")([^"]+)`, says: "Qwen Code: sends an error as the result of the call"},
+		{kind: "kimi", path: "coding/kimi", result: `("event":\{"type":"tool\.result","parentUuid":"[^"]+","toolCallId":")([^"]+)`, says: "Kimi Code: sends an error as the result of the call"},
 		{kind: "openhands", path: "coding/openhands", result: `"llm_message":\{.*"text":"reply to: first question".*"kind":"MessageEvent"`,
 			to:   `"thought":[],"action":{"command":"ls","kind":"TerminalAction"},"tool_name":"terminal","tool_call_id":"c1","tool_call":{"id":"c1","name":"terminal","arguments":"{}"},"llm_response_id":"r","kind":"ActionEvent"`,
 			says: "OpenHands: leaves the call out when it asks the model"},

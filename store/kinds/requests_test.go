@@ -83,6 +83,7 @@ func TestRequests_haveWhatIsRecorded(t *testing.T) {
 		{"coding/claude-code/projects", "b58a5d13-7517-4bb3-9c99-e62cde19c103", "#5", "model messages", "", "system prompt, tools, other settings", "claude-sonnet-4-5", 0},
 		{"coding/pi", "01a20301-0000-7000-8000-000000000001", "#13", "model messages", "", "system prompt, tools, other settings", "fake-model", 0},
 		{"coding/qwen", "68129b7d-3f39-4f68-b64a-1484396e32f2", "#6", "model messages", "", "system prompt, tools, other settings", "scripted", 0},
+		{"coding/kimi", "session_cc5476d0-0b10-4187-8cc1-26d8d0f4af91", "#3", "system tools model maxTokens thinkingEffort messages", "You are an agent with few tools.", "other settings", "scripted", 0},
 		{"coding/gemini-cli", "13a0feae-a6d3-45e8-8c44-ecb24f563abc", "#6", "model messages", "", "system prompt, tools, other settings", "gemini-2.5-flash", 0},
 		{"coding/opencode", "ses_dfcf9bf29ffe41lTyUqQgB3hkK", "#5", "model messages", "", "system prompt, tools, other settings", "fake-model", 0},
 	} {
@@ -217,7 +218,7 @@ func TestRequests_promptOfStrandsSnapshots(t *testing.T) {
 
 // requestStores are the stores that the table of requests is made of.
 var requestStores = []string{
-	"files/claude-code", "coding/claude-code/projects", "coding/codex", "coding/gemini-cli", "coding/qwen", "coding/copilot-cli", "coding/opencode", "coding/openhands",
+	"files/claude-code", "coding/claude-code/projects", "coding/codex", "coding/gemini-cli", "coding/qwen", "coding/kimi", "coding/copilot-cli", "coding/opencode", "coding/openhands",
 	"coding/pi", "coding/crush", "coding/cursor", "coding/vscode-chat", "coding/aider/.aider.chat.history.md", "strands/python-file", "strands/python-snapshot", "strands/typescript/unified", "genkit/devproject-go-1.13.1",
 	"genkit/stepsproject-go-1.13.1", "langgraph/agent.db", "langgraph/delta.db", "langgraph/js.db", "adk/sqlite_service.db", "inputs/adk-compaction.db",
 	"openaiagents/advanced.db", "openaiagents/sqlite_session.db", "agent-framework/agents", "agent-framework/history", "crewai/checkpoints.db", "crewai/json",

@@ -38,7 +38,7 @@ func textsSent(sent *query.Sent) map[string]bool {
 func TestGrepSent_findsTheTextsOfEachRequest(t *testing.T) {
 	requests := 0
 	for _, path := range []string{
-		"coding/claude-code", "coding/codex", "coding/copilot-cli", "coding/crush/crush.db", "coding/gemini-cli", "coding/opencode/opencode.db", "coding/openhands", "coding/pi", "coding/qwen",
+		"coding/claude-code", "coding/codex", "coding/copilot-cli", "coding/crush/crush.db", "coding/gemini-cli", "coding/opencode/opencode.db", "coding/openhands", "coding/pi", "coding/qwen", "coding/kimi",
 		"files/claude-code", "strands/python-file", "strands/python-snapshot", "langgraph/agent.db", "adk/sqlite_service.db", "openaiagents/advanced.db", "genkit/go-1.13.1",
 	} {
 		s := openData(t, path)

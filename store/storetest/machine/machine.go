@@ -29,6 +29,7 @@ var stores = []struct{ Kind, from, to string }{
 	{"openhands", "coding/openhands", "~/.openhands/conversations"},
 	{"pi", "coding/pi", "~/.pi/agent/sessions"},
 	{"qwen", "coding/qwen/projects", "~/.qwen/projects"},
+	{"kimi", "coding/kimi/sessions", "~/.kimi-code/sessions"},
 	{"strands", "strands/python-file", "~/.strands/sessions"},
 	{"crush", "coding/crush", ".crush"},
 	{"cursor", "coding/cursor", "~/.config/Cursor/User"},
