@@ -93,7 +93,6 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"claude-code inputs/cc-title-reminder",
 		"claude-code inputs/cc-title-sidechain",
 		"claude-code inputs/cc-title-slash",
-		"aider files/aider/.aider.chat.history.md",
 		"claude-code files/claude-code",
 		"claude-code files/odd",
 		"aider files/aider/.aider.chat.history.md",
