@@ -271,6 +271,7 @@ var unseen = map[string]map[string]string{
 		"/details": "the model and its price, as the screen has them", "responderUsername": "the name of the extension",
 	},
 	"aider":       {"/# aider chat started at": "the time of a session"},
+	"kimi":        {"systemPrompt": "the system prompt, which context shows", "tools/": "the list of tools, which context shows"},
 	"qwen":        {"systemPayload/uiEvent/": "what the program counts of requests, also of its own"},
 	"opencode":    {"event.data/info/title": "a title of before"},
 	"jsonl":       {"/stateEdits": "a part of a state, cut anywhere", "/reason/text": "why a snapshot is off the path, which log tells"},
