@@ -18,7 +18,6 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/chattest"
 )
 
 // fixture is written by VS Code's own code, see testdata/interop/vscode-chat/record.mjs.
@@ -241,35 +240,6 @@ func TestOpen_places(t *testing.T) {
 	}
 	if why, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(home, "alone")); ok || err != nil {
 		t.Errorf("a folder with a file is taken for a store: %s, %v", why, err)
-	}
-}
-
-// VS Code's own code writes the logs of the fixture from the changes that record.mjs makes.
-func TestInterop_log(t *testing.T) {
-	at := chattest.Program(t, "vscode-chat", "node_modules", "@codingame", "monaco-vscode-chat-service-override", "package.json")
-	modules, _, _ := strings.Cut(at, "node_modules")
-	script, err := filepath.Abs("../../../testdata/interop/vscode-chat/record.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	chattest.Run(t, dir, t.TempDir(), fmt.Sprintf("node '%s' . '%s'", script, modules))
-	if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, _ := filepath.Rel(dir, path)
-		got, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		want, err := os.ReadFile(filepath.Join(fixture, name))
-		if string(got) != string(want) {
-			t.Errorf("%s differs from the fixture: %s", name, got)
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
 
