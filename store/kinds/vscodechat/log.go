@@ -197,8 +197,12 @@ func (t *requestTree) replaceRequests(from int, requests []request, one bool) {
 	if from > 0 {
 		to = t.list[from-1]
 	}
+	kept := map[int]bool{}
+	for _, n := range t.list[from:] {
+		kept[n] = true
+	}
 	for _, n := range was {
-		if !slices.Contains(t.list[from:], n) {
+		if !kept[n] {
 			t.nodes[n].gone, t.nodes[n].to = why, to
 		}
 	}
