@@ -264,7 +264,9 @@ func TestRequests_areAsTheTableSays(t *testing.T) {
 			row = &requestRow{has: map[string]int{}, unknown: map[string]int{}}
 			rows[s.Kind()], kinds = row, append(kinds, s.Kind())
 		}
-		for _, info := range storetest.Sessions(t, s) {
+		list := storetest.Sessions(t, s)
+		slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) }) // times of files differ
+		for _, info := range list {
 			line := model.NewTimeline(storetest.Headers(t, s, info.ID))
 			for n := range model.Node(line.Len()) {
 				sent, err := query.RequestAt(t.Context(), s, query.AroundOf(line, n))
