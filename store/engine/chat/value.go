@@ -135,6 +135,14 @@ func (v Value) Time() time.Time {
 	return at
 }
 
+// UnwrapJSON returns the JSON that a string holds, else the value as it stands: models give the input of a call in a string.
+func (v Value) UnwrapJSON() []byte {
+	if text := []byte(v.Text()); jsontape.Valid(text) {
+		return text
+	}
+	return v.Raw()
+}
+
 // FirstTime returns the time of the first value that has one, as Time reads it; the zero time where none has.
 func FirstTime(list ...Value) time.Time {
 	for _, v := range list {

@@ -418,11 +418,10 @@ func messageOf(v, raw chat.Value) chat.Message {
 	return m
 }
 
-// inputOf returns the input of a tool call. A function's arguments are JSON in a string; if they are not JSON,
-// inputOf returns the string.
+// inputOf returns the input of a tool call. A function's arguments are JSON in a string.
 func inputOf(v chat.Value, is string) []byte {
-	if text := []byte(v.Text()); is == "function_call" && jsontape.Valid(text) {
-		return text
+	if is == "function_call" {
+		return v.UnwrapJSON()
 	}
 	return v.Raw()
 }

@@ -358,11 +358,7 @@ func blockOf(p chat.Value) (chat.Block, bool) {
 	case "reasoning":
 		return chat.Block{Kind: conversation.Reasoning, Body: data.Get("thinking").Raw()}, true
 	case "tool_call":
-		input := data.Get("input").Raw()
-		if inner := []byte(data.Get("input").Text()); jsontape.Valid(inner) {
-			input = inner
-		}
-		return chat.Block{Kind: conversation.ToolCall, ID: data.Get("id").Text(), Name: data.Get("name").Text(), Body: input}, true
+		return chat.Block{Kind: conversation.ToolCall, ID: data.Get("id").Text(), Name: data.Get("name").Text(), Body: data.Get("input").UnwrapJSON()}, true
 	case "tool_result":
 		return chat.Block{Kind: conversation.ToolResult, ID: data.Get("tool_call_id").Text(), Name: data.Get("name").Text(), Body: data.Get("content").Raw(), Failed: data.Get("is_error").True()}, true
 	case "finish":

@@ -357,11 +357,7 @@ func blockOf(part chat.Value) chat.Block {
 
 // callOf returns the block of a call of a tool, whose input may be JSON in a string.
 func callOf(id, name, input chat.Value) chat.Block {
-	b := chat.Block{Kind: conversation.ToolCall, ID: id.Text(), Name: name.Text(), Body: input.Raw()}
-	if text := []byte(input.Text()); jsontape.Valid(text) {
-		b.Body = text
-	}
-	return b
+	return chat.Block{Kind: conversation.ToolCall, ID: id.Text(), Name: name.Text(), Body: input.UnwrapJSON()}
 }
 
 // usageOf returns the tokens of an answer. The input counts what a cache had.

@@ -149,9 +149,5 @@ func firstOf(values ...chat.Value) string {
 
 // callOf returns the block of a call, whose arguments are JSON in a text.
 func callOf(id, function chat.Value) chat.Block {
-	b := chat.Block{Kind: conversation.ToolCall, ID: id.Text(), Name: function.Get("name").Text(), Body: function.Get("arguments").Raw()}
-	if text := []byte(function.Get("arguments").Text()); jsontape.Valid(text) {
-		b.Body = text
-	}
-	return b
+	return chat.Block{Kind: conversation.ToolCall, ID: id.Text(), Name: function.Get("name").Text(), Body: function.Get("arguments").UnwrapJSON()}
 }

@@ -337,14 +337,18 @@ func roundBlocks(v chat.Value) (list []chat.Block) {
 		list = append(list, chat.TextBlock(v.Get("response").Raw()))
 	}
 	for call := range v.Get("toolCalls").Each() {
-		given := call.Get("arguments")
-		b := chat.Block{Kind: conversation.ToolCall, ID: call.Get("id").Text(), Name: call.Get("name").Text(), Body: given.Raw()}
-		if text := []byte(given.Text()); jsontape.Valid(text) {
-			b.Body = jsontape.AppendCompact(nil, text)
-		}
-		list = append(list, b)
+		list = append(list, callOf(call.Get("id"), call))
 	}
 	return list
+}
+
+// callOf returns the block of a call, whose arguments are JSON in a text.
+func callOf(id, call chat.Value) chat.Block {
+	b := chat.Block{Kind: conversation.ToolCall, ID: id.Text(), Name: call.Get("name").Text()}
+	if b.Body = call.Get("arguments").UnwrapJSON(); call.Get("arguments").Kind() == jsontape.String {
+		b.Body = jsontape.AppendCompact(nil, b.Body)
+	}
+	return b
 }
 
 // resultBlock returns the block of the result of a call.

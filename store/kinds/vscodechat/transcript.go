@@ -56,12 +56,7 @@ func eventMessage(v chat.Value) (m chat.Message, speaks bool) {
 			m.Blocks = append(m.Blocks, chat.TextBlock(content.Raw()))
 		}
 		for call := range data.Get("toolRequests").Each() {
-			given := call.Get("arguments")
-			b := chat.Block{Kind: conversation.ToolCall, ID: call.Get("toolCallId").Text(), Name: call.Get("name").Text(), Body: given.Raw()}
-			if text := []byte(given.Text()); jsontape.Valid(text) {
-				b.Body = jsontape.AppendCompact(nil, text)
-			}
-			m.Blocks = append(m.Blocks, b)
+			m.Blocks = append(m.Blocks, callOf(call.Get("toolCallId"), call))
 		}
 	case "tool.execution_complete":
 		m.Role = chat.Tool
