@@ -95,6 +95,15 @@ func (s *Session) Command(dir string, words ...string) string {
 	return enterFolder(dir) + text
 }
 
+// ResumeInProject returns the call that resumes a session in the folder of the project of s: a program of the agent and its
+// words. then says what comes of it.
+func (s *Session) ResumeInProject(then string, words ...string) []model.Resume {
+	if s.Project == "" {
+		then += ", in the folder of the project"
+	}
+	return []model.Resume{{Call: s.Command(s.Project, words...), Then: then}}
+}
+
 // noteLost returns the calls that go on in a session, which say where one cannot lead the agent to it.
 func (s *Session) noteLost(calls []model.Resume) []model.Resume {
 	if _, lost := s.homeValue(); !lost {

@@ -63,7 +63,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new first line and %s of the path, as they are", name, model.Count(len(way), "message"))},
-		Calls:  resume(s, c.ID, "goes on from there in the new session"),
+		Calls:  s.ResumeInProject("goes on from there in the new session", "gemini", "--resume", c.ID),
 	}
 	made.Spot.ID = c.ID
 	if len(s.Spot.More) > 0 {

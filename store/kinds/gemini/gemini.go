@@ -433,15 +433,7 @@ func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) || strings.Contains(s.Spot.ID, "/") {
 		return nil
 	}
-	return resume(s, strings.TrimRight(s.Spot.ID, "'"), "goes on from here")
-}
-
-// resume returns the call that resumes a session of the same project, in its folder.
-func resume(s *chat.Session, id, then string) []model.Resume {
-	if s.Project == "" {
-		then += ", in the folder of the project"
-	}
-	return []model.Resume{{Call: s.Command(s.Project, "gemini", "--resume", id), Then: then}}
+	return s.ResumeInProject("goes on from here", "gemini", "--resume", strings.TrimRight(s.Spot.ID, "'"))
 }
 
 // ReadCarried implements chat.Carrier. It returns the messages of each list; of messages with one id, the

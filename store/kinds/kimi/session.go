@@ -400,7 +400,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: tree.Join(dir, stateFile), Data: state}, {Name: name, Data: append(bytes.Join(raw, []byte("\n")), '\n')}},
 		Writes: []string{fmt.Sprintf("%s: %s of the path, as they are", name, model.Count(len(raw), "event")), tree.Join(dir, stateFile) + ": the state of the session, under the new id"},
-		Calls:  resumeCalls(s, c.ID, "goes on from there in the new session"),
+		Calls:  s.ResumeInProject("goes on from there in the new session", "kimi", "-r", c.ID),
 	}
 	if agents > 0 {
 		made.Hazards = append(made.Hazards, "the conversations of sub-agents stay with the session: the new one cannot go on with them")
@@ -426,13 +426,5 @@ func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) || isAgent(s.Spot) {
 		return nil
 	}
-	return resumeCalls(s, s.Spot.ID, "goes on from here")
-}
-
-// resumeCalls returns the call that resumes a session of the same project, in its folder.
-func resumeCalls(s *chat.Session, id, then string) []model.Resume {
-	if s.Project == "" {
-		then += ", in the folder of the project"
-	}
-	return []model.Resume{{Call: s.Command(s.Project, "kimi", "-r", id), Then: then}}
+	return s.ResumeInProject("goes on from here", "kimi", "-r", s.Spot.ID)
 }

@@ -280,7 +280,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(raw), "record"))},
-		Calls:  resumeCalls(s, c.ID, "goes on from there in the new session"),
+		Calls:  s.ResumeInProject("goes on from there in the new session", "qwen", "-r", c.ID),
 	}
 	agents, _, _ := agentsOf(s.Spot)
 	var files []string
@@ -301,13 +301,5 @@ func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) || isAgent(s.Spot) || path.Base(path.Dir(s.Spot.File)) == archive {
 		return nil
 	}
-	return resumeCalls(s, s.Spot.ID, "goes on from here")
-}
-
-// resumeCalls returns the call that resumes a session of the same project, in its folder.
-func resumeCalls(s *chat.Session, id, then string) []model.Resume {
-	if s.Project == "" {
-		then += ", in the folder of the project"
-	}
-	return []model.Resume{{Call: s.Command(s.Project, "qwen", "-r", id), Then: then}}
+	return s.ResumeInProject("goes on from here", "qwen", "-r", s.Spot.ID)
 }
