@@ -257,7 +257,7 @@ func FilesAcross(ctx context.Context, sessions iter.Seq2[Source, error], search 
 			t, err := timeline(ctx, in)
 			if err == nil {
 				q := Open(in.Store, t)
-				for step, wrong := range q.collectFiles(ctx, &fileSteps{whole: search.Whole, called: search.Called}, nil) {
+				for step, wrong := range q.collectFiles(ctx, fileSteps{whole: search.Whole, called: search.Called}, nil) {
 					if err = wrong; err != nil {
 						break
 					}

@@ -24,22 +24,23 @@ import (
 // Files returns a FileStep for each visit that ran commands or changed files, in the order in which the visits were
 // recorded. With whole the texts before and after a change are read, too. The error ends the sequence.
 func (q *Session) Files(ctx context.Context, whole bool) iter.Seq2[FileStep, error] {
-	return q.collectFiles(ctx, &fileSteps{whole: whole}, nil)
+	return q.collectFiles(ctx, fileSteps{whole: whole}, nil)
 }
 
 // AllFiles adds to Files the changes of files by sub-agents, and by their own, at the steps that started them.
 func (q *Session) AllFiles(ctx context.Context, whole bool) iter.Seq2[FileStep, error] {
-	return q.collectFiles(ctx, &fileSteps{whole: whole, agents: true}, nil)
+	return q.collectFiles(ctx, fileSteps{whole: whole, agents: true}, nil)
 }
 
-// collectFiles implements Files and AllFiles, as s says. above are the sessions that started this one.
-func (q *Session) collectFiles(ctx context.Context, s *fileSteps, above []string) iter.Seq2[FileStep, error] {
-	own := q.ownFiles(ctx, s.whole)
+// collectFiles implements Files and AllFiles, as the flags of how say. above are the sessions that started this one.
+func (q *Session) collectFiles(ctx context.Context, how fileSteps, above []string) iter.Seq2[FileStep, error] {
+	own := q.ownFiles(ctx, how.whole)
 	f := q.features
-	if f.SubAgents == nil || !s.agents && f.FileCopies == nil {
+	if f.SubAgents == nil || !how.agents && f.FileCopies == nil {
 		return own
 	}
 	return func(yield func(FileStep, error) bool) {
+		s := how
 		s.Session, s.at = q, map[model.Node]*FileStep{}
 		err := s.readSteps(ctx, own, above)
 		if err != nil {
@@ -141,7 +142,7 @@ func (s *fileSteps) agentEffects(ctx context.Context, session string, above []st
 	if err != nil {
 		return nil, err
 	}
-	for step, err := range Open(s.store, t).collectFiles(ctx, &fileSteps{whole: s.whole, agents: true}, above) {
+	for step, err := range Open(s.store, t).collectFiles(ctx, fileSteps{whole: s.whole, agents: true}, above) {
 		if err == nil {
 			err = step.Unread
 		}
