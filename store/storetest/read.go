@@ -1103,6 +1103,20 @@ func Faults(t testing.TB, s store.Store, session string) []model.Fault {
 	return list
 }
 
+// FaultCodes returns the severities and the codes of a session's faults, and holds that each fault has a meaning and, from a
+// mended one on, a verdict.
+func FaultCodes(t testing.TB, s store.Store, session string) string {
+	t.Helper()
+	var list []string
+	for _, f := range Faults(t, s, session) {
+		if f.Meaning == "" || f.Verdict == "" && f.Severity > model.Note {
+			t.Errorf("%+v", f)
+		}
+		list = append(list, fmt.Sprint(f.Severity, " ", f.Code))
+	}
+	return strings.Join(list, ", ")
+}
+
 // Same holds what a store tells to what another does, which has the same files elsewhere. Calls
 // that come before those of the other one are allowed.
 func Same(t testing.TB, got, want store.Store) {

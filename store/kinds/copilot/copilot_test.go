@@ -15,7 +15,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
@@ -43,18 +42,6 @@ func open(t testing.TB, dir string) storetest.Writer {
 	return storetest.AsWriter(s)
 }
 
-func codes(t testing.TB, s store.Store, session string) string {
-	t.Helper()
-	var list []string
-	for _, f := range storetest.Faults(t, s, session) {
-		if f.Meaning == "" || f.Verdict == "" && f.Severity > model.Note {
-			t.Errorf("%+v", f)
-		}
-		list = append(list, fmt.Sprint(f.Severity, " ", f.Code))
-	}
-	return strings.Join(list, ", ")
-}
-
 // The tree of the fixture, by what the reference says of its events.
 func TestFixture(t *testing.T) {
 	s := open(t, fixtures)
@@ -69,7 +56,7 @@ func TestFixture(t *testing.T) {
 	if got := "\n" + storetest.Draw(t, s, recorded); got != want {
 		t.Errorf("it is%swant%s", got, want)
 	}
-	if got := codes(t, s, recorded); got != "" {
+	if got := storetest.FaultCodes(t, s, recorded); got != "" {
 		t.Errorf("it has the faults %q", got)
 	}
 	// What the answers cost adds up to what the last session.shutdown counts.
@@ -153,7 +140,7 @@ func TestSessions(t *testing.T) {
 			if got := storetest.Draw(t, s, session); got != c.draws {
 				t.Errorf("it is\n%swant\n%s", got, c.draws)
 			}
-			if got := codes(t, s, session); got != c.faults {
+			if got := storetest.FaultCodes(t, s, session); got != c.faults {
 				t.Errorf("it has the faults %q, want %q", got, c.faults)
 			}
 		})
@@ -274,7 +261,7 @@ func TestSubAgents(t *testing.T) {
 		if id == session {
 			unanswered = "mended unanswered-call"
 		}
-		if got := codes(t, s, id); got != unanswered {
+		if got := storetest.FaultCodes(t, s, id); got != unanswered {
 			t.Errorf("%s has the faults %q, want %q", id, got, unanswered)
 		}
 	}

@@ -147,7 +147,7 @@ func TestInterop_copilotCLI(t *testing.T) {
 	if forked < 10 {
 		t.Errorf("%d forks of\n%s", forked, storetest.Draw(t, s, session))
 	}
-	if got := codes(t, s, session); got != "" {
+	if got := storetest.FaultCodes(t, s, session); got != "" {
 		t.Errorf("the session has the faults %q", got)
 	}
 }

@@ -47,18 +47,6 @@ func open(t testing.TB, dir string) storetest.Writer {
 	return storetest.AsWriter(s)
 }
 
-func codes(t testing.TB, s store.Store, session string) string {
-	t.Helper()
-	var list []string
-	for _, f := range storetest.Faults(t, s, session) {
-		if f.Meaning == "" || f.Verdict == "" && f.Severity > model.Note {
-			t.Errorf("%+v", f)
-		}
-		list = append(list, fmt.Sprint(f.Severity, " ", f.Code))
-	}
-	return strings.Join(list, ", ")
-}
-
 // The trees of the fixtures, by what the reference says of their lines: what a resumed session
 // writes again is there once.
 func TestFixtures(t *testing.T) {
@@ -93,7 +81,7 @@ func TestFixtures(t *testing.T) {
 		}
 	}
 	for session, want := range map[string]string{resumed: "note results-twice", doomed: "loses shared-short-id", doomed + "'": "note nothing-to-resume", "": ""} {
-		if got := codes(t, s, session); got != want {
+		if got := storetest.FaultCodes(t, s, session); got != want {
 			t.Errorf("session %q has the faults %q, want %q", session, got, want)
 		}
 	}
@@ -242,7 +230,7 @@ func TestSessions(t *testing.T) {
 			if got := storetest.Draw(t, s, id); got != c.draws {
 				t.Errorf("it is\n%swant\n%s", got, c.draws)
 			}
-			if got := codes(t, s, id); got != c.faults {
+			if got := storetest.FaultCodes(t, s, id); got != c.faults {
 				t.Errorf("it has the faults %q, want %q", got, c.faults)
 			}
 		})
@@ -305,7 +293,7 @@ func TestTwins(t *testing.T) {
 					}
 				}
 			}
-			if got := codes(t, s, session); got != c.faults {
+			if got := storetest.FaultCodes(t, s, session); got != c.faults {
 				t.Errorf("it has the faults %q, want %q", got, c.faults)
 			}
 		})
@@ -348,7 +336,7 @@ func TestSubagent(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Value == ids[1] }) {
 		t.Errorf("%v, %v", facts, err)
 	}
-	if got := codes(t, s, ids[1]); got != "" {
+	if got := storetest.FaultCodes(t, s, ids[1]); got != "" {
 		t.Error(got)
 	}
 	// Its fork is a session of the project.

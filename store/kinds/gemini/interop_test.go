@@ -214,7 +214,7 @@ func TestInterop_geminiCLI_deletes(t *testing.T) {
 			session = info.ID
 		}
 	}
-	if got := codes(t, s, session); got != "loses "+FaultShared {
+	if got := storetest.FaultCodes(t, s, session); got != "loses "+FaultShared {
 		t.Errorf("it has the faults %q", got)
 	}
 	list := storetest.Headers(t, s, session)

@@ -121,7 +121,7 @@ func TestSessions_hostile(t *testing.T) {
 			if got := storetest.Draw(t, s, session); got != c.draws {
 				t.Errorf("it is\n%swant\n%s", got, c.draws)
 			}
-			if got := codes(t, s, session); got != c.faults {
+			if got := storetest.FaultCodes(t, s, session); got != c.faults {
 				t.Errorf("it has the faults %q, want %q", got, c.faults)
 			}
 		})

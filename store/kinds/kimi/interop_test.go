@@ -27,7 +27,7 @@ func runCLI(t *testing.T, home, work, call string, env ...string) []chattest.Req
 	return llm.Requests(t)
 }
 
-// added are the words that Kimi Code puts before the result of a tool, and reminder is what it says by itself.
+// added matches the words that Kimi Code puts before the result of a tool, and reminder a message that it writes by itself.
 var (
 	added    = regexp.MustCompile(`^(Wall time: .*\n)?(<system>.*</system>\n)?`)
 	reminder = regexp.MustCompile(`(?s)^<system-reminder>.*</system-reminder>$`)
@@ -130,31 +130,15 @@ func TestInterop_kimiCode(t *testing.T) {
 	}
 	t.Setenv("HOME", home)
 	s := openStore(t, storage)
-	forks, left, contexts := 0, 0, 0
-	t.Run("from", func(t *testing.T) {
-		for _, h := range storetest.Headers(t, s, asked) {
-			if h.EventName == "context" {
-				if contexts++; contexts != 1 && !strings.HasSuffix(h.ID, "~2") {
-					continue
-				}
-			}
-			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
-			if err == nil {
-				_, err = s.Apply(t.Context(), plan)
-			}
-			if err != nil {
-				t.Logf("#%d: %v", h.Index, err)
-				continue
-			}
-			if forks++; h.Orphaned {
-				left++
-			}
-			t.Run(fmt.Sprint(h.Index), func(t *testing.T) {
-				t.Parallel()
-				goOn(t, s, h, plan, home, work)
-			})
+	contexts := 0
+	takes := func(h model.Header) bool {
+		if h.EventName != "context" {
+			return true
 		}
-	})
+		contexts++
+		return contexts == 1 || strings.HasSuffix(h.ID, "~2")
+	}
+	forks, left := storetest.ForkEach(t, s, asked, takes, func(t *testing.T, h model.Header, plan model.Plan) { goOn(t, s, h, plan, home, work) })
 	if forks != 23 || left != 2 {
 		t.Errorf("%d forks, %d of them from what was left", forks, left)
 	}
@@ -169,10 +153,7 @@ func goOn(t *testing.T, s store.Store, h model.Header, plan model.Plan, home, wo
 	if want := flattenTexts(shownTexts(storetest.Messages(t, s, h.Ref()), "and now go on")); got != want {
 		t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, got, want)
 	}
-	list := storetest.Headers(t, s, plan.NewSession)
-	if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "and now go on" }) || !list[len(list)-1].Head {
-		t.Errorf("from #%d it did not go on: %+v", h.Index, list[len(list)-1])
-	}
+	storetest.WentOn(t, s, h, plan.NewSession, "and now go on")
 }
 
 // Where a variable has Kimi Code keep its sessions, Hindcast finds them.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
@@ -28,16 +27,6 @@ func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, fixtures) }
 func openStore(t testing.TB, dir string) storetest.Writer {
 	t.Helper()
 	return storetest.AsWriter(storetest.OpenStore(t, Kind(nil).Kind, dir))
-}
-
-// faultCodes returns the faults of a session.
-func faultCodes(t testing.TB, s store.Store, session string) string {
-	t.Helper()
-	var list []string
-	for _, f := range storetest.Faults(t, s, session) {
-		list = append(list, fmt.Sprint(f.Severity, " ", f.Code))
-	}
-	return strings.Join(list, ", ")
 }
 
 // The trees of the recorded session and of its sub-agent: what an undo left, a compaction.
@@ -95,7 +84,7 @@ func TestFixtures(t *testing.T) {
 		if got := "\n" + strings.ReplaceAll(storetest.Draw(t, s, session), "`", "'"); got != want {
 			t.Errorf("session %s is%s\nwant%s", session, got, want)
 		}
-		if got := faultCodes(t, s, session); got != "" {
+		if got := storetest.FaultCodes(t, s, session); got != "" {
 			t.Errorf("session %s has the faults %q", session, got)
 		}
 	}
@@ -164,14 +153,14 @@ func TestSessions(t *testing.T) {
 			if got := storetest.Draw(t, s, "session_S"); got != c.draws {
 				t.Errorf("it is\n%swant\n%s", got, c.draws)
 			}
-			if got := faultCodes(t, s, "session_S"); got != c.faults {
+			if got := storetest.FaultCodes(t, s, "session_S"); got != c.faults {
 				t.Errorf("the faults are %q, want %q", got, c.faults)
 			}
 		})
 	}
 }
 
-// A name that a person gave counts, and of what Kimi Code calls a session by itself the first prompt.
+// The title is the name that a person gave. In place of a name of Kimi Code's own it is the first prompt.
 func TestTitles(t *testing.T) {
 	for _, c := range []struct {
 		s          storetest.Writer

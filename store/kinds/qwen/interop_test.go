@@ -41,7 +41,7 @@ func runCLI(t *testing.T, home, work, call string, env ...string) []chattest.Req
 	return llm.Requests(t)
 }
 
-// reminder is what Qwen Code puts around the words of the user at each start.
+// reminder matches the text that Qwen Code adds to the words of the user at each start.
 var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
 
 // sentParts returns the parts of the messages of a request, a line for each.
@@ -112,26 +112,7 @@ func TestInterop_qwenCode(t *testing.T) {
 	}
 	t.Setenv("HOME", home)
 	s := openStore(t, filepath.Join(home, ".qwen"))
-	forks, left := 0, 0
-	t.Run("from", func(t *testing.T) {
-		for _, h := range storetest.Headers(t, s, asked) {
-			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
-			if err == nil {
-				_, err = s.Apply(t.Context(), plan)
-			}
-			if err != nil {
-				t.Logf("#%d: %v", h.Index, err)
-				continue
-			}
-			if forks++; h.Orphaned {
-				left++
-			}
-			t.Run(fmt.Sprint(h.Index), func(t *testing.T) {
-				t.Parallel()
-				goOn(t, s, h, plan, home, work)
-			})
-		}
-	})
+	forks, left := storetest.ForkEach(t, s, asked, nil, func(t *testing.T, h model.Header, plan model.Plan) { goOn(t, s, h, plan, home, work) })
 	if forks != 22 || left != 2 {
 		t.Errorf("%d forks, %d of them from what was left", forks, left)
 	}
@@ -149,10 +130,7 @@ func goOn(t *testing.T, s store.Store, h model.Header, plan model.Plan, home, wo
 	if want := append(shownParts(storetest.Messages(t, s, h.Ref())), "user and now go on"); !slices.Equal(got, want) {
 		t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	list := storetest.Headers(t, s, plan.NewSession)
-	if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "and now go on" }) || !list[len(list)-1].Head {
-		t.Errorf("from #%d it did not go on: %+v", h.Index, list[len(list)-1])
-	}
+	storetest.WentOn(t, s, h, plan.NewSession, "and now go on")
 }
 
 // Where a variable has Qwen Code keep its sessions, Hindcast finds them.

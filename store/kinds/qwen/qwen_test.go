@@ -9,7 +9,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -29,16 +28,6 @@ func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil).Kind, fixtures) }
 func openStore(t testing.TB, dir string) storetest.Writer {
 	t.Helper()
 	return storetest.AsWriter(storetest.OpenStore(t, Kind(nil).Kind, dir))
-}
-
-// faultCodes returns the faults of a session.
-func faultCodes(t testing.TB, s store.Store, session string) string {
-	t.Helper()
-	var list []string
-	for _, f := range storetest.Faults(t, s, session) {
-		list = append(list, fmt.Sprint(f.Severity, " ", f.Code))
-	}
-	return strings.Join(list, ", ")
 }
 
 // The trees of the recorded sessions: what a rewind left, a command that the model is not sent, a compression.
@@ -108,7 +97,7 @@ func TestFixtures(t *testing.T) {
 		if got := "\n" + strings.ReplaceAll(storetest.Draw(t, s, session), "`", "'"); got != want {
 			t.Errorf("session %s is%s\nwant%s", session, got, want)
 		}
-		if got := faultCodes(t, s, session); got != "" {
+		if got := storetest.FaultCodes(t, s, session); got != "" {
 			t.Errorf("session %s has the faults %q", session, got)
 		}
 	}
@@ -159,7 +148,7 @@ func TestSessions(t *testing.T) {
 			if got := storetest.Draw(t, s, "S"); got != c.draws {
 				t.Errorf("it is\n%swant\n%s", got, c.draws)
 			}
-			if got := faultCodes(t, s, "S"); got != c.faults {
+			if got := storetest.FaultCodes(t, s, "S"); got != c.faults {
 				t.Errorf("the faults are %q, want %q", got, c.faults)
 			}
 		})
