@@ -22,7 +22,7 @@ import (
 	"hindcast/store/storetest/skip"
 )
 
-// trajectoryDocument is what the tests look at in a document in ATIF.
+// trajectoryDocument has the parts of a document in ATIF that the tests compare.
 type trajectoryDocument struct {
 	Session  string                `json:"session_id"`
 	ID       string                `json:"trajectory_id"`

@@ -113,7 +113,7 @@ func (f *fields) readParts(t *jsontape.Tape) {
 	}
 }
 
-// readParts reads the parts of a message. Of those a mark between steps says nothing.
+// readParts reads the parts of a message. It passes over a mark between steps, which says nothing.
 func (c *Conversation) readParts(list Node) {
 	for n := c.tape.First(list); n >= 0; n = c.tape.Next(n) {
 		if !isText(c.tape, c.tape.Find(n, "type"), "step-start") {

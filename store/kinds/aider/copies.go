@@ -65,7 +65,7 @@ func (f *format) Copies(ctx context.Context, in engine.In, s *chat.Session, foun
 			if err != nil {
 				continue
 			}
-			// The commit of what the person had changed may be of the same second, and was made before.
+			// aider commits the person's changes first, and may do both within a second.
 			c := filechange.Copies{Snapshots: []string{e.ID}, Dir: s.Project, At: at.Add(time.Second - 1)}
 			if c.Changes, err = o.FileChanges(ctx, filepath.ToSlash(s.Project), before, after); err != nil {
 				continue

@@ -13,8 +13,8 @@ import (
 	"hindcast/store/kinds/mapped"
 )
 
-// With messages=append a state is the messages so far: of the rows before in the file, or of those that parents lead to. A row may
-// have several, or none.
+// With messages=append a state holds the messages of its row and of the rows before it: those before in the file, or those that
+// parents lead to. A row may have several messages, or none.
 func TestRead_messages(t *testing.T) {
 	for name, c := range map[string]struct{ words, text, want string }{
 		"in order":     {"messages=append,id=id", `[{"id":"a","m":1},{"id":"b","m":2}]`, `a {"messages":[{"id":"a","m":1}]}; b {"messages":[{"id":"a","m":1},{"id":"b","m":2}]}`},

@@ -38,7 +38,7 @@ var agent = &chat.Agent{
 	Passes: "Skeleton passes the line over",
 }
 
-// record is what the timeline needs of a line; the texts are read again when they are asked for.
+// record holds the parts of a line that the timeline shows. The store reads the texts again when they are asked for.
 type record struct {
 	id, parent string
 	entry      chat.Entry
