@@ -94,6 +94,7 @@ func app() *cli.App {
 		Demo:        sample.Rows,
 		Live:        live,
 		Sample:      showSample,
+		Archive:     openArchive,
 		Around:      around(),
 		Added:       addedStores(),
 		Installed:   inProject,
@@ -205,6 +206,18 @@ func around() store.Surroundings {
 		home = "" // not known
 	}
 	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: ".", Env: os.Getenv}
+}
+
+// openArchive returns the archive in a file, "" for that in the user's folder for data.
+func openArchive(file string) (home.Archive, error) {
+	if file == "" {
+		data := ownData()
+		if data == "" {
+			return nil, errors.New("there is no folder for data: set XDG_DATA_HOME or HOME, or name a file with --to")
+		}
+		file = filepath.Join(data, "kept.db")
+	}
+	return kinds.Archive(file, keptNotes(), ownData()), nil
 }
 
 // addedStores returns the file of the stores that the user added, beside the user's own keys.

@@ -63,6 +63,9 @@ type App struct {
 	// Installed finds the version of an SDK that the project around a store uses. It may
 	// be nil: then all versions are in question, unless one is named.
 	Installed func(address, sdk string) (store.Release, bool)
+	// Archive returns the archive of kept files in a file, "" for that of the user. Its error says that there is no
+	// place for one.
+	Archive func(file string) (home.Archive, error)
 	// Screen shows a store until the person leaves.
 	Screen func(ctx context.Context, what Shown) error
 	// In, Out and Err are the standard streams.
@@ -251,7 +254,7 @@ lists them.`,
 	}{
 		{"Look", []*cobra.Command{a.sessionsCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.filesCommand(), a.commandsCommand(), a.historyCommand(), a.blameCommand(), a.findCommand(), a.bisectCommand(), a.grepCommand(), a.divergeCommand(), a.statsCommand(), a.messagesCommand(), a.contextCommand(), a.checkpointCommand(), a.labelCommand(), a.labelsCommand(), a.doctorCommand()}},
 		{"Go back", []*cobra.Command{a.restoreCommand(), a.forkCommand(), a.editCommand(), a.runCommand(), a.undoCommand(), a.redoCommand(), a.journalCommand(), a.repairCommand(), a.purgeCommand()}},
-		{"Move", []*cobra.Command{a.exportCommand(), a.reportCommand(), a.importCommand(), a.convertCommand()}},
+		{"Move", []*cobra.Command{a.exportCommand(), a.reportCommand(), a.importCommand(), a.convertCommand(), a.keepCommand()}},
 		{"Other", []*cobra.Command{a.homeCommand(), a.demoCommand(), a.schemaCommand(), a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

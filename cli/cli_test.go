@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ import (
 	"hindcast/model"
 	"hindcast/query/ledger"
 	"hindcast/store"
+	"hindcast/store/home"
+	"hindcast/store/kinds"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/labels"
 	"hindcast/store/sample"
@@ -46,9 +49,10 @@ func start(t testing.TB, rows iter.Seq2[store.Row, error]) *session {
 	if _, err := s.Import(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
-	c := &session{store: keep{s}}
+	c, kept := &session{store: keep{s}}, filepath.Join(t.TempDir(), "kept.db")
 	open := func(context.Context, string) (store.Store, error) { return c.store, nil }
 	c.App = &cli.App{
+		Archive: func(string) (home.Archive, error) { return kinds.Archive(kept, nil, ""), nil },
 		Labels:  labels.New(t.TempDir()),
 		Ledger:  ledger.New(nil),
 		Version: "v0",

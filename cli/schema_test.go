@@ -78,6 +78,10 @@ func documentOf(args []string) string {
 			return "preview"
 		}
 		return "tally"
+	case "keep":
+		if has("verify") {
+			return "verified"
+		}
 	case "demo":
 		if has("--live") {
 			return "live"
@@ -448,6 +452,8 @@ func (a *answers) moves(t *testing.T) {
 		{"added", []string{"home", "add", "postgres://me@127.0.0.1:1/agents"}},
 		{"home", []string{"home"}},
 		{"added", []string{"home", "remove", store}},
+		{"keep", []string{"keep", files, store}},
+		{"verified", []string{"keep", "verify"}},
 		{"filelines", []string{"blame", written.project, filepath.Join(written.repo, written.files[0])}},
 	} {
 		code, out, err := c.run(t, append(test.args, "--json")...)

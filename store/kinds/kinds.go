@@ -8,6 +8,7 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/engine"
+	"hindcast/store/keep"
 	"hindcast/store/kinds/adk"
 	"hindcast/store/kinds/agentframework"
 	"hindcast/store/kinds/agno"
@@ -47,6 +48,21 @@ import (
 // theirs. They keep notes of what they read in the cache, if it is not nil, and of what they write where
 // there is no place beside it in the user's folder for data; with "" nothing is written there.
 func All(cache *files.Cache, data string) store.Kinds {
+	list := described(cache, data)
+	var all store.Kinds
+	for _, k := range list {
+		all = append(all, k.Kind)
+	}
+	return append(all, engine.Servers(append([]engine.Kind{served}, list...)...), bucket.Kind(bucket.Options{}, engine.Finder(list...)))
+}
+
+// Archive returns the archive in a file, which keeps the stores of all kinds, see [keep.New].
+func Archive(path string, cache *files.Cache, data string) *keep.Archive {
+	return keep.New(path, described(cache, data))
+}
+
+// described returns the kinds that lie in files or in the tables of one database.
+func described(cache *files.Cache, data string) []engine.Kind {
 	list := []engine.Kind{
 		{Kind: jsonl.Kind()},
 		messages.Kind(cache),
@@ -77,12 +93,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		aider.Kind(cache),
 		{Kind: remote.Kind()},
 	}
-	list = append(list, trajectory.Kinds(cache)...)
-	var all store.Kinds
-	for _, k := range list {
-		all = append(all, k.Kind)
-	}
-	return append(all, engine.Servers(append([]engine.Kind{served}, list...)...), bucket.Kind(bucket.Options{}, engine.Finder(list...)))
+	return append(list, trajectory.Kinds(cache)...)
 }
 
 // served is the kind of Hindcast's own stores in databases on a server.

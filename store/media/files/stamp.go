@@ -3,6 +3,7 @@ package files
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"io/fs"
 	"time"
 )
@@ -86,6 +87,15 @@ func (s Stamp) LooksSame(other Stamp) bool {
 // differs, and neither look was too soon after it was written.
 func (s Stamp) Same(other Stamp) bool {
 	return s.settled && other.settled && s.LooksSame(other)
+}
+
+// ContentKey returns a text that is the same for two stamps that Same is true of. It is "" for a look that came too soon after
+// the file was written.
+func (s Stamp) ContentKey() string {
+	if !s.settled {
+		return ""
+	}
+	return fmt.Sprintf("%d %d %d %d %d", s.Size, s.Modified.UnixNano(), s.changed.UnixNano(), s.inode, s.device)
 }
 
 // IsFile reports whether two looks were at one file, whatever it held, as far as the system

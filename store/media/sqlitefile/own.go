@@ -3,6 +3,8 @@ package sqlitefile
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 
 	lib "modernc.org/sqlite/lib"
 )
@@ -74,6 +76,42 @@ func (o *Own) acquireOwn(ctx context.Context) (*handle, error) {
 	}
 	o.handle.users++
 	return o.handle, nil
+}
+
+// CreateFile makes a file by the statements of a schema, where no file is there or an empty one. Only the
+// user can read it: it holds what people told an agent. A file that is there is not
+// opened for it: to close it would end the locks that SQLite has on it in this process, and
+// another program could take its log away. The error is fs.ErrExist if something is there.
+func CreateFile(ctx context.Context, path, schema, pragmas string) (err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && (info.IsDir() || info.Size() > 0):
+		return fs.ErrExist
+	case errors.Is(err, fs.ErrNotExist):
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			err = f.Close()
+		} else if errors.Is(err, fs.ErrExist) {
+			err = nil // another program was as quick
+		}
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err // the caller names the path
+	}
+	if err != nil {
+		return err
+	}
+	return NewOwn(path, pragmas, nil).Fill(ctx, func(t *Tx) error {
+		var tables int
+		if err := t.Row(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+			return err
+		}
+		if tables > 0 {
+			return fs.ErrExist
+		}
+		_, err := t.Conn().ExecContext(ctx, schema)
+		return err
+	})
 }
 
 // Settle has SQLite finish, or take back, the write that was left unfinished in a

@@ -3,10 +3,7 @@ package sqlite
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -73,38 +70,7 @@ func checkSchema(ctx context.Context, t *sqlitefile.Tx) error {
 	return nil
 }
 
-// createSchema puts the schema into a file that is not there or empty. Only the
-// user can read the file: states hold what people told an agent. A file that is there is not
-// opened for it: to close it would end the locks that SQLite has on it in this process, and
-// another program could take its log away.
-func createSchema(ctx context.Context, path string) (err error) {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && (info.IsDir() || info.Size() > 0):
-		return fs.ErrExist
-	case errors.Is(err, fs.ErrNotExist):
-		var f *os.File
-		if f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
-			err = f.Close()
-		} else if errors.Is(err, fs.ErrExist) {
-			err = nil // another program was as quick
-		}
-	}
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err // the caller names the path
-	}
-	if err != nil {
-		return err
-	}
-	return sqlitefile.NewOwn(path, pragmas, nil).Fill(ctx, func(t *sqlitefile.Tx) error {
-		var tables int
-		if err := t.Row(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-			return err
-		}
-		if tables > 0 {
-			return fs.ErrExist
-		}
-		_, err := t.Conn().ExecContext(ctx, fmt.Sprintf("%sPRAGMA application_id = %d; PRAGMA user_version = %d", schemaSQL, applicationID, schemaVersion))
-		return err
-	})
+// createSchema puts the schema into a file that is not there or empty.
+func createSchema(ctx context.Context, path string) error {
+	return sqlitefile.CreateFile(ctx, path, fmt.Sprintf("%sPRAGMA application_id = %d; PRAGMA user_version = %d", schemaSQL, applicationID, schemaVersion), pragmas)
 }

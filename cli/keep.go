@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/store/home"
+)
+
+// keepCommand is `hindcast keep`.
+func (a *App) keepCommand() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "keep [STORE...]",
+		Short: "keep the files of sessions, so that none is lost when its tool deletes them",
+		Long: `Keep copies the files of sessions byte for byte into an archive of yours: transcripts,
+attachments, sub-agents, results and indexes. Without STORE it keeps those of all stores
+that are found. What is kept already is not read again, so that the next time costs what
+is new. The stores stay as they are, and their tools may run meanwhile. A file that was
+written over is kept in both versions. Nothing ever leaves the archive by itself.
+
+The archive is hindcast/kept.db in $XDG_DATA_HOME or ~/.local/share, for your eyes alone.
+Files that no session needs are left out, such as the credentials of a tool. Sessions that
+are rows of a database are not kept yet, and it says so.`,
+		Example: `  hindcast keep
+  hindcast keep ~/.claude/projects
+  hindcast keep verify`,
+		Args:              argsBetween(0, 1000),
+		ValidArgsFunction: completeStore,
+		RunE: a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
+			return a.onArchive(to, func(archive home.Archive) error { return a.keepStores(ctx, p, archive, args) })
+		}),
+	}
+	cmd.PersistentFlags().StringVar(&to, "to", "", "the `FILE` of the archive")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "verify",
+		Short: "read all that is kept, and compare it with its hashes",
+		Long: `Verify reads the archive whole and compares each byte with the hashes that were written
+with it. It exits with 3 if a file cannot be read as it was kept.`,
+		Example:           "  hindcast keep verify",
+		Args:              argsBetween(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: a.runAnswer(func(ctx context.Context, p *printer, _ []string) error {
+			return a.onArchive(to, func(archive home.Archive) error { return verifyArchive(ctx, p, archive) })
+		}),
+	})
+	return cmd
+}
+
+// onArchive calls a function with the archive in a file, "" for that of the user.
+func (a *App) onArchive(file string, what func(home.Archive) error) error {
+	archive, err := a.Archive(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(what(archive), archive.Close())
+}
+
+// keepJSON is the document of `keep --json`.
+type keepJSON struct {
+	Archive string          `json:"archive"`
+	Stores  []keptStoreJSON `json:"stores"`
+}
+
+// keptStoreJSON is a store of it.
+type keptStoreJSON struct {
+	Kind    string `json:"kind"`
+	Address string `json:"address"`
+	Files   int    `json:"files"`
+	Changed int    `json:"changed"`
+	Gone    int    `json:"gone"`
+	Bytes   int64  `json:"bytes"`
+	Added   int64  `json:"added"`
+	Stored  int64  `json:"stored"`
+	Error   string `json:"error,omitempty"`
+}
+
+// keepStores keeps the stores that words name, or all.
+func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, args []string) (failed error) {
+	h, _, rest, err := a.homeOf(ctx, allStores, args)
+	if err != nil {
+		return err
+	}
+	defer h.Close() // it was only read
+	if len(rest) > 0 {
+		return usagef("keep: %.80q is no store", rest[0])
+	}
+	done := keepJSON{Archive: archive.Path(), Stores: []keptStoreJSON{}}
+	for s, err := range h.FindStores(ctx) {
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		kept, err := archive.Keep(ctx, s.Found)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		row := keptStoreJSON{
+			Kind: s.Name, Address: printable.Addresses(s.At), Files: kept.Files, Changed: kept.Changed, Gone: kept.Gone,
+			Bytes: kept.Bytes, Added: kept.Added, Stored: kept.Stored,
+		}
+		if err != nil {
+			row.Error = printable.Addresses(err.Error())
+		}
+		done.Stores = append(done.Stores, row)
+	}
+	switch {
+	case p.json:
+		return errors.Join(p.writeDocument(done), failed)
+	case len(done.Stores) == 0 && failed == nil:
+		return noStore()
+	}
+	p.writeKept(&done)
+	return failed
+}
+
+// writeKept writes a table of the stores that were kept, and below it the stores that were not.
+func (p *printer) writeKept(done *keepJSON) {
+	var t table
+	var all keptStoreJSON
+	t.addRow("KIND", "FILES", "SIZE", "CHANGED", "NEW", "TAKES", "GONE", "ADDRESS")
+	for _, s := range done.Stores {
+		if s.Error != "" {
+			continue
+		}
+		gone := ""
+		if s.Gone > 0 {
+			gone = strconv.Itoa(s.Gone)
+		}
+		t.addRow(s.Kind, strconv.Itoa(s.Files), sizeText(s.Bytes), strconv.Itoa(s.Changed), sizeText(s.Added), sizeText(s.Stored), gone, printable.String(s.Address))
+		all.Files, all.Bytes, all.Stored = all.Files+s.Files, all.Bytes+s.Bytes, all.Stored+s.Stored
+	}
+	if len(t.rows) > 1 {
+		t.dropEmpty()
+		t.writeTable(p)
+	}
+	for _, s := range done.Stores {
+		if s.Error != "" {
+			fmt.Fprintf(p, "%s %s\n", p.glyphs.Bad, printable.String(s.Error))
+		}
+	}
+	fmt.Fprintf(p, "%s, %s; %s new in %s\n", model.Count(all.Files, "file"), sizeText(all.Bytes), sizeText(all.Stored), printable.String(done.Archive))
+}
+
+// sizeText returns a number of bytes for people.
+func sizeText(size int64) string { return string(model.AppendSize(nil, size)) }
+
+// verifiedJSON is the document of `keep verify --json`.
+type verifiedJSON struct {
+	Archive string   `json:"archive"`
+	Stores  int      `json:"stores"`
+	Files   int      `json:"files"`
+	Gone    int      `json:"gone"`
+	Bytes   int64    `json:"bytes"`
+	Stored  int64    `json:"stored"`
+	Damaged []string `json:"damaged"`
+}
+
+// verifyArchive reads an archive whole.
+func verifyArchive(ctx context.Context, p *printer, archive home.Archive) error {
+	v, err := archive.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		err = p.writeDocument(verifiedJSON{archive.Path(), v.Stores, v.Files, v.Gone, v.Bytes, v.Stored, append([]string{}, v.Damaged...)})
+	} else {
+		for _, name := range v.Damaged {
+			fmt.Fprintf(p, "%s %s is not as it was kept\n", p.glyphs.Bad, printable.String(name))
+		}
+		fmt.Fprintf(p, "%s of %s, %s in %s", model.Count(v.Files, "file"), model.Count(v.Stores, "store"), sizeText(v.Bytes), sizeText(v.Stored))
+		if v.Gone > 0 {
+			fmt.Fprintf(p, ", %d of them gone", v.Gone)
+		}
+		if len(v.Damaged) == 0 {
+			fmt.Fprint(p, ": each byte is as it was kept")
+		}
+		fmt.Fprintln(p)
+	}
+	if err == nil && len(v.Damaged) > 0 {
+		err = errFaults
+	}
+	return err
+}

@@ -1,0 +1,39 @@
+package home
+
+import (
+	"context"
+
+	"hindcast/store"
+)
+
+// Archive keeps the files of stores, so that sessions whose files are gone can still be read and put back. Its methods
+// are safe for concurrent use.
+type Archive interface {
+	// Path returns where the archive is.
+	Path() string
+	// Keep keeps the files of a store.
+	Keep(ctx context.Context, f store.Found) (Kept, error)
+	// Verify reads all files of the archive. The error is that of the archive itself.
+	Verify(ctx context.Context) (Verified, error)
+	// Close lets go of the archive.
+	Close() error
+}
+
+// Kept counts the files of a store that were kept. Sizes are in bytes.
+type Kept struct {
+	// Files and Bytes count all files of the store. Changed counts the files that were read, because they are new or
+	// other than they were kept. Gone counts the files that are missed for the first time.
+	Files, Changed, Gone int
+	Bytes                int64
+	// Added counts the new bytes, and Stored the room that they take.
+	Added, Stored int64
+}
+
+// Verified counts the files of an archive.
+type Verified struct {
+	Stores, Files, Gone int
+	// Bytes is the size of all files, and Stored the room that they take.
+	Bytes, Stored int64
+	// Damaged are the whole paths of files that cannot be read as they were kept, in order.
+	Damaged []string
+}

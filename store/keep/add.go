@@ -1,0 +1,542 @@
+package keep
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"hindcast/store"
+	"hindcast/store/home"
+	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
+)
+
+// batchSize is how many bytes of new parts a transaction adds.
+const batchSize = 16 << 20
+
+// mostTries bounds how often a store is kept anew because another program forgot parts meanwhile.
+const mostTries = 3
+
+// errForgotten: another program removed a part meanwhile.
+var errForgotten = errors.New("parts were forgotten meanwhile")
+
+// Keep keeps the files of a store. What is kept already costs a look at each file.
+func (a *Archive) Keep(ctx context.Context, f store.Found) (done home.Kept, err error) {
+	k, known := a.findKind(f.Name)
+	at, err := filepath.Abs(f.At)
+	if err == nil && !known {
+		err = errTables
+	}
+	if err == nil {
+		err = a.makeFile(ctx)
+	}
+	for try := 1; err == nil; try++ {
+		var list []picked
+		if list, err = a.pickFiles(ctx, k, at); err != nil {
+			break
+		}
+		if done, err = a.keepFiles(ctx, f.Name, at, list); !errors.Is(err, errForgotten) || try == mostTries {
+			break
+		}
+		err = nil
+	}
+	if err != nil {
+		return done, fmt.Errorf("keep %s %q: %w", f.Name, f.At, files.Cause(err))
+	}
+	return done, nil
+}
+
+// fileRow is a row of the table files.
+type fileRow struct {
+	id, size, modified int64
+	mode               fs.FileMode
+	stamp              string
+	tag, list          []byte
+	gone               bool
+}
+
+// piece is a part: one that is kept, or one on its way.
+type piece struct {
+	hash hash
+	size int
+	id   int64 // 0 until it is kept
+	at   int   // where it begins in its block
+}
+
+// block has parts that are new.
+type block struct {
+	raw      []byte
+	pieces   []*piece
+	size     int
+	encoding int
+	data     []byte
+	err      error
+	ready    chan struct{} // closed when it is compressed
+}
+
+// batch has the blocks and rows that one transaction adds.
+type batch struct {
+	blocks []*block
+	rows   []newRow
+}
+
+// newRow is the row of a file that was read.
+type newRow struct {
+	name   string
+	old    *fileRow // nil of a new file
+	grows  bool     // all of old is at its beginning
+	row    fileRow
+	pieces []*piece
+}
+
+// keeping keeps the files of one store.
+type keeping struct {
+	a      *Archive
+	store  int64
+	now    time.Time
+	cutter cutter
+	window window
+	rows   map[string]*fileRow
+	// parts are all parts by their hashes, and byID by their numbers; nil until a file changed.
+	parts map[hash]*piece
+	byID  map[int64]*piece
+
+	batch   *batch
+	filling *block
+	size    int           // of the batch
+	workers chan struct{} // a place for each block that is compressed
+	adding  chan *batch
+	done    home.Kept
+}
+
+// keepFiles keeps the files of a store.
+func (a *Archive) keepFiles(ctx context.Context, kind, at string, list []picked) (done home.Kept, err error) {
+	k := &keeping{a: a, now: a.now(), cutter: cutter{makeGears()}, rows: map[string]*fileRow{}, batch: new(batch), filling: new(block)}
+	k.workers = make(chan struct{}, runtime.GOMAXPROCS(0))
+	var forgotten map[string]bool
+	if forgotten, err = k.loadFiles(ctx, kind, at); err != nil {
+		return k.done, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	k.adding = make(chan *batch)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for b := range k.adding {
+			if ctx.Err() == nil {
+				if err := k.addBatch(ctx, b); err != nil {
+					stop(err)
+				}
+			}
+		}
+	})
+	back, there := []int64(nil), make(map[string]bool, len(list))
+	for _, p := range list {
+		there[p.name] = true
+		if forgotten[p.name] {
+			continue
+		}
+		old := k.rows[p.name]
+		k.done.Files++
+		k.done.Bytes += p.info.Size()
+		if old != nil && old.gone {
+			back = append(back, old.id)
+		}
+		if old != nil && old.stamp != "" && old.stamp == files.StampOf(p.info, time.Now()).ContentKey() {
+			continue
+		}
+		if err = k.addFile(ctx, p, old); errors.Is(err, fs.ErrNotExist) {
+			err, there[p.name] = nil, false // it went meanwhile
+		}
+		if err != nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err == nil && ctx.Err() == nil {
+		k.sendBatch(ctx)
+	}
+	close(k.adding)
+	writer.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return k.done, err
+	}
+	return k.done, k.noteGone(ctx, kind, at, back, there)
+}
+
+// loadFiles reads what the archive has of the store, and the names that are not kept again.
+func (k *keeping) loadFiles(ctx context.Context, kind, at string) (forgotten map[string]bool, err error) {
+	err = k.a.readTx(ctx, func(t *sqlitefile.Tx) error {
+		forgotten, k.rows = map[string]bool{}, map[string]*fileRow{}
+		if err := t.Each(ctx, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			forgotten[name] = true
+			return err
+		}, "SELECT name FROM forgotten"); err != nil {
+			return err
+		}
+		if _, err := t.First(ctx, []any{&k.store}, "SELECT store FROM stores WHERE kind = ? AND at = ?", kind, at); err != nil {
+			return err
+		}
+		// A file that two stores share is that of the first.
+		return t.Each(ctx, func(scan func(...any) error) error {
+			r, name := new(fileRow), ""
+			err := scan(&r.id, &name, &r.size, &r.mode, &r.modified, &r.stamp, &r.tag, &r.list, &r.gone)
+			k.rows[name] = r
+			return err
+		}, "SELECT file, name, size, mode, modified, stamp, tag, list, gone IS NOT NULL FROM files WHERE newest = 1")
+	})
+	if err != nil || k.store != 0 {
+		return forgotten, err
+	}
+	return forgotten, k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
+		if _, err := t.Exec(ctx, "INSERT OR IGNORE INTO stores (kind, at, seen) VALUES (?, ?, ?)", kind, at, k.now.UnixNano()); err != nil {
+			return err
+		}
+		return t.Row(ctx, "SELECT store FROM stores WHERE kind = ? AND at = ?", kind, at).Scan(&k.store)
+	})
+}
+
+// loadParts reads which parts there are, once.
+func (k *keeping) loadParts(ctx context.Context) error {
+	if k.parts != nil {
+		return nil
+	}
+	return k.a.readTx(ctx, func(t *sqlitefile.Tx) error {
+		k.parts, k.byID = map[hash]*piece{}, map[int64]*piece{}
+		return t.Each(ctx, func(scan func(...any) error) error {
+			p, sum := new(piece), []byte(nil)
+			if err := scan(&p.id, &sum, &p.size); err != nil {
+				return err
+			}
+			copy(p.hash[:], sum)
+			k.parts[p.hash], k.byID[p.id] = p, p
+			return nil
+		}, "SELECT part, hash, size FROM parts")
+	})
+}
+
+// mostReads bounds how often a file is read that another program writes over meanwhile.
+const mostReads = 3
+
+// addFile reads a file that is new or has changed. The error is fs.ErrNotExist if it went meanwhile.
+func (k *keeping) addFile(ctx context.Context, p picked, old *fileRow) error {
+	if err := k.loadParts(ctx); err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.FromSlash(p.name))
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it was only read
+	for reads := 1; ; reads++ {
+		before, info := time.Now(), fs.FileInfo(nil)
+		if info, err = f.Stat(); err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return nil // another took its name
+		}
+		row := newRow{name: p.name, old: old, row: fileRow{mode: info.Mode().Perm(), modified: info.ModTime().UnixNano()}}
+		if err := k.readParts(ctx, f, old, &row); err != nil {
+			return fmt.Errorf("read %q: %w", p.name, files.Cause(err))
+		}
+		after, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		was := files.StampOf(info, before)
+		switch {
+		case was.LooksSame(files.StampOf(after, before)):
+			row.row.stamp = was.ContentKey()
+		case after.Size() < row.row.size || after.Size() == info.Size():
+			if reads < mostReads {
+				continue
+			}
+		}
+		k.batch.rows = append(k.batch.rows, row)
+		k.done.Changed++
+		return nil
+	}
+}
+
+// readParts reads a file into parts. If the file still begins with all parts of old, these come first.
+func (k *keeping) readParts(ctx context.Context, f *os.File, old *fileRow, row *newRow) error {
+	if err := k.rewindFile(f); err != nil {
+		return err
+	}
+	if old != nil && len(old.list) > 0 {
+		same, err := k.comparePrefix(old, row)
+		if err != nil {
+			return err
+		}
+		if row.grows = same; !same {
+			row.pieces, row.row.size = row.pieces[:0], 0
+			if err := k.rewindFile(f); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		data, err := k.window.peekBytes(mostPart)
+		if err != nil {
+			return err
+		}
+		if len(data) == 0 {
+			return nil
+		}
+		n := k.cutter.endOf(data)
+		p, err := k.addPart(ctx, data[:n])
+		if err != nil {
+			return err
+		}
+		k.window.takeBytes(n)
+		row.pieces = append(row.pieces, p)
+		row.row.size += int64(n)
+	}
+}
+
+func (k *keeping) rewindFile(f *os.File) error {
+	_, err := f.Seek(0, io.SeekStart)
+	k.window.resetReader(f)
+	return err
+}
+
+// comparePrefix takes the parts of old, as far as the file begins with them, and reports whether it begins with all. A
+// last part that is small is cut anew where the file grew.
+func (k *keeping) comparePrefix(old *fileRow, row *newRow) (same bool, err error) {
+	list := decodeList(old.list)
+	for i, id := range list {
+		p := k.byID[id]
+		if p == nil {
+			return false, errForgotten
+		}
+		data, err := k.window.peekBytes(p.size + 1)
+		if err != nil {
+			return false, err
+		}
+		if len(data) < p.size || sha256.Sum256(data[:p.size]) != p.hash {
+			return false, nil
+		}
+		if i == len(list)-1 && p.size < leastPart && len(data) > p.size {
+			return true, nil
+		}
+		k.window.takeBytes(p.size)
+		row.pieces = append(row.pieces, p)
+		row.row.size += int64(p.size)
+	}
+	return true, nil
+}
+
+// addPart returns the part with the bytes of data, which are copied if it is new.
+func (k *keeping) addPart(ctx context.Context, data []byte) (*piece, error) {
+	sum := sha256.Sum256(data)
+	if p := k.parts[sum]; p != nil {
+		return p, nil
+	}
+	p := &piece{hash: sum, size: len(data), at: len(k.filling.raw)}
+	k.parts[sum] = p
+	if k.filling.raw == nil {
+		k.filling.raw = make([]byte, 0, mostBlock)
+	}
+	k.filling.raw = append(k.filling.raw, data...)
+	k.filling.pieces = append(k.filling.pieces, p)
+	k.done.Added += int64(len(data))
+	if k.size += len(data); len(k.filling.raw) >= blockSize {
+		k.sealBlock()
+	}
+	if k.size >= batchSize {
+		k.sendBatch(ctx)
+	}
+	return p, context.Cause(ctx)
+}
+
+// sealBlock begins to compress the block that is being filled.
+func (k *keeping) sealBlock() {
+	b := k.filling
+	if len(b.raw) == 0 {
+		return
+	}
+	k.filling, b.ready, b.size = new(block), make(chan struct{}), len(b.raw)
+	k.batch.blocks = append(k.batch.blocks, b)
+	k.workers <- struct{}{}
+	go func() {
+		defer close(b.ready)
+		b.encoding, b.data, b.err = k.a.codec.encodeBlock(b.raw)
+		b.raw = nil
+		<-k.workers
+	}()
+}
+
+// sendBatch hands what was gathered to the writer.
+func (k *keeping) sendBatch(ctx context.Context) {
+	k.sealBlock()
+	if len(k.batch.blocks)+len(k.batch.rows) == 0 {
+		return
+	}
+	k.adding <- k.batch
+	k.batch, k.size = new(batch), 0
+}
+
+// addBatch adds blocks, parts and files in one transaction.
+func (k *keeping) addBatch(ctx context.Context, b *batch) error {
+	for _, block := range b.blocks {
+		if <-block.ready; block.err != nil {
+			return block.err
+		}
+	}
+	ids := map[*piece]int64{}
+	err := k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
+		clear(ids)
+		for _, block := range b.blocks {
+			if err := addBlock(ctx, t, block, ids); err != nil {
+				return err
+			}
+		}
+		for i := range b.rows {
+			if err := k.addRow(ctx, t, &b.rows[i], ids); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for p, id := range ids {
+		p.id = id
+	}
+	for _, block := range b.blocks {
+		k.done.Stored += int64(len(block.data))
+	}
+	return nil
+}
+
+// addBlock adds a block and its parts, except for parts that another program added meanwhile.
+func addBlock(ctx context.Context, t *sqlitefile.Tx, b *block, ids map[*piece]int64) error {
+	added, err := t.Exec(ctx, "INSERT INTO blocks (size, encoding, data) VALUES (?, ?, ?)", b.size, b.encoding, b.data)
+	if err != nil {
+		return err
+	}
+	in, err := added.LastInsertId()
+	if err != nil {
+		return err
+	}
+	for _, p := range b.pieces {
+		done, err := t.Exec(ctx, "INSERT OR IGNORE INTO parts (hash, block, at, size) VALUES (?, ?, ?, ?)", p.hash[:], in, p.at, p.size)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			ids[p], err = done.LastInsertId()
+		} else {
+			var id int64
+			err = t.Row(ctx, "SELECT part FROM parts WHERE hash = ?", p.hash[:]).Scan(&id)
+			ids[p] = id
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRow adds the row of a file: in place of the one before, if that is its beginning.
+func (k *keeping) addRow(ctx context.Context, t *sqlitefile.Tx, row *newRow, ids map[*piece]int64) error {
+	list, sum := make([]byte, 0, 3*len(row.pieces)), sha256.New()
+	for _, p := range row.pieces {
+		id, here := ids[p]
+		if !here {
+			id = p.id
+			if found, err := t.First(ctx, []any{new(int64)}, "SELECT part FROM parts WHERE part = ?", id); err != nil {
+				return err
+			} else if !found {
+				return errForgotten
+			}
+		}
+		list = binary.AppendUvarint(list, uint64(id))
+		sum.Write(p.hash[:])
+	}
+	row.row.list, row.row.tag = list, sum.Sum(nil)
+	var last fileRow
+	found, err := t.First(ctx, []any{&last.id, &last.tag}, "SELECT file, tag FROM files WHERE name = ? AND newest = 1", row.name)
+	if err != nil {
+		return err
+	}
+	r := &row.row
+	if found && (slices.Equal(last.tag, r.tag) || row.grows && row.old != nil && slices.Equal(last.tag, row.old.tag)) {
+		_, err = t.Exec(ctx, "UPDATE files SET size = ?, mode = ?, modified = ?, stamp = ?, tag = ?, list = ?, gone = NULL WHERE file = ?",
+			r.size, r.mode, r.modified, r.stamp, r.tag, r.list, last.id)
+		return err
+	}
+	if found {
+		if _, err := t.Exec(ctx, "UPDATE files SET newest = NULL WHERE file = ?", last.id); err != nil {
+			return err
+		}
+	}
+	_, err = t.Exec(ctx, "INSERT INTO files (store, name, newest, size, mode, modified, stamp, tag, list, kept) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?)",
+		k.store, row.name, r.size, r.mode, r.modified, r.stamp, r.tag, r.list, k.now.UnixNano())
+	return err
+}
+
+// noteGone notes which files went, and which are back.
+func (k *keeping) noteGone(ctx context.Context, kind, at string, back []int64, there map[string]bool) error {
+	var gone []int64
+	for name, r := range k.rows {
+		if r.gone || there[name] || !isBelow(name, filepath.ToSlash(at)) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.FromSlash(name)); errors.Is(err, fs.ErrNotExist) {
+			gone = append(gone, r.id)
+		}
+	}
+	k.done.Gone = len(gone)
+	return k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
+		for _, id := range gone {
+			if _, err := t.Exec(ctx, "UPDATE files SET gone = ? WHERE file = ? AND gone IS NULL", k.now.UnixNano(), id); err != nil {
+				return err
+			}
+		}
+		for _, id := range back {
+			if _, err := t.Exec(ctx, "UPDATE files SET gone = NULL WHERE file = ?", id); err != nil {
+				return err
+			}
+		}
+		_, err := t.Exec(ctx, "UPDATE stores SET seen = ? WHERE store = ?", k.now.UnixNano(), k.store)
+		return err
+	})
+}
+
+// isBelow reports whether a name is a folder, or below it.
+func isBelow(name, dir string) bool {
+	return name == dir || len(name) > len(dir) && name[:len(dir)] == dir && name[len(dir)] == '/'
+}
+
+// decodeList returns the numbers of parts. What is no list ends it.
+func decodeList(list []byte) (ids []int64) {
+	for len(list) > 0 {
+		id, n := binary.Uvarint(list)
+		if n <= 0 {
+			return append(ids, 0) // no part has this number
+		}
+		ids, list = append(ids, int64(id)), list[n:]
+	}
+	return ids
+}

@@ -1,0 +1,342 @@
+package kinds_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"hindcast/store"
+	"hindcast/store/home"
+	"hindcast/store/keep"
+	"hindcast/store/kinds"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/program"
+)
+
+// besideStores are files of testdata that no store needs.
+var besideStores = map[string]bool{"go.mod": true, "TABLE.txt": true, "go-events.jsonl": true}
+
+// eachKept calls a function with a copy of each real store that is made of files, as it is found.
+func eachKept(t *testing.T, what func(t *testing.T, a *keep.Archive, found store.Found)) {
+	t.Helper()
+	all := addresses(t)
+	for _, k := range allKinds {
+		for _, address := range all[k.Name] {
+			info, err := os.Stat(address)
+			if onDiskAlone[k.Name] || err != nil || !info.IsDir() && filepath.Ext(address) == ".db" {
+				continue
+			}
+			t.Run(k.Name+" "+filepath.Base(address), func(t *testing.T) {
+				at := filepath.Join(t.TempDir(), filepath.Base(address))
+				if !info.IsDir() {
+					data, err := os.ReadFile(address)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(at, data, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				} else if err := os.CopyFS(at, os.DirFS(address)); err != nil {
+					t.Fatal(err)
+				}
+				a := kinds.Archive(filepath.Join(t.TempDir(), "kept.db"), nil, "")
+				t.Cleanup(func() {
+					if err := a.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+				what(t, a, store.Found{Identity: store.Identity{Kind: k, At: at}})
+			})
+		}
+	}
+}
+
+// readAll returns the files below a path, with their modes and times.
+func readAll(t *testing.T, at string) map[string]heldFile {
+	t.Helper()
+	all := map[string]heldFile{}
+	err := filepath.WalkDir(at, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || besideStores[e.Name()] {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[path] = heldFile{string(data), info.Mode(), info.ModTime().UnixNano()}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return all
+}
+
+type heldFile struct {
+	data     string
+	mode     fs.FileMode
+	modified int64
+}
+
+// TestKeep_everyFile keeps each real store: the archive has all its files, verifies, and has nothing to add when they
+// are kept again. The files of the project around a store stay behind.
+func TestKeep_everyFile(t *testing.T) {
+	eachKept(t, func(t *testing.T, a *keep.Archive, found store.Found) {
+		all := readAll(t, found.At)
+		done, err := a.Keep(t.Context(), found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done.Files != len(all) || done.Changed != len(all) || done.Gone != 0 {
+			t.Errorf("kept %+v of %d files", done, len(all))
+		}
+		source := a.Source(t.Context(), filepath.ToSlash(filepath.Dir(found.At)))
+		defer source.Close()
+		for path, want := range all {
+			name, err := filepath.Rel(filepath.Dir(found.At), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, at, err := source.Tree().Read(filepath.ToSlash(name), nil)
+			if err != nil || !bytes.Equal(got, []byte(want.data)) || at.Size != int64(len(want.data)) || at.Modified.UnixNano() != want.modified {
+				t.Errorf("%s is not as it was: %v, %+v", name, err, at)
+			}
+		}
+		verifySound(t, a, len(all))
+		again, err := a.Keep(t.Context(), found)
+		if err != nil || again.Files != len(all) || again.Added != 0 || again.Stored != 0 {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+	})
+}
+
+func verifySound(t *testing.T, a *keep.Archive, files int) {
+	t.Helper()
+	v, err := a.Verify(context.Background())
+	if err != nil || len(v.Damaged) > 0 || v.Files != files {
+		t.Errorf("verified %+v of %d files: %v", v, files, err)
+	}
+}
+
+// keptTranscript is the store of one transcript, which a test changes.
+type keptTranscript struct {
+	store.Found
+	a    *keep.Archive
+	file string
+}
+
+func keepTranscript(t *testing.T) *keptTranscript {
+	t.Helper()
+	dir := storetest.Copy(t, filepath.Join(testdata, "coding", "claude-code"))
+	k, _ := allKinds.FindKind("claude-code")
+	x := &keptTranscript{
+		Found: store.Found{Identity: store.Identity{Kind: k, At: dir}},
+		a:     kinds.Archive(filepath.Join(t.TempDir(), "kept.db"), nil, ""),
+		file:  filepath.Join(dir, "projects", "-home-demo", "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789.jsonl"),
+	}
+	t.Cleanup(func() {
+		if err := x.a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	x.keep(t)
+	return x
+}
+
+func (x *keptTranscript) keep(t *testing.T) home.Kept {
+	t.Helper()
+	done, err := x.a.Keep(t.Context(), x.Found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func (x *keptTranscript) write(t *testing.T, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(x.file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// records returns lines of JSON of at least so many bytes, each with a random number.
+func records(seed uint64, size int) (lines []byte) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	for len(lines) < size {
+		lines = fmt.Appendf(lines, `{"type":"system","uuid":"%x","n":%d}`+"\n", random.Uint64(), random.Uint64())
+	}
+	return lines
+}
+
+// TestKeep_again keeps a transcript that grows, that is changed in the middle, and that is replaced: each time what is
+// new is added, and no more.
+func TestKeep_again(t *testing.T) {
+	x := keepTranscript(t)
+	first := records(1, 1<<20)
+	x.write(t, first)
+	if done := x.keep(t); done.Changed == 0 || done.Added != int64(len(first)) {
+		t.Errorf("%d bytes: %+v", len(first), done)
+	}
+	more := records(2, 100_000)
+	x.write(t, append(slices.Clone(first), more...))
+	if done := x.keep(t); done.Added < int64(len(more)) || done.Added > int64(len(more))+16<<10 {
+		t.Errorf("%d bytes more: %+v", len(more), done)
+	}
+	inserted := slices.Concat(first[:500_000], []byte("{}\n"), first[500_000:])
+	x.write(t, inserted)
+	if done := x.keep(t); done.Added == 0 || done.Added > 2*(256<<10) {
+		t.Errorf("3 bytes in the middle: %+v", done)
+	}
+	x.write(t, first)
+	if done := x.keep(t); done.Added > 256<<10 {
+		t.Errorf("the first bytes again: %+v", done)
+	}
+	verifySound(t, x.a, len(readAll(t, x.At)))
+}
+
+// TestKeep_gone keeps a store of which a file is deleted and comes back.
+func TestKeep_gone(t *testing.T) {
+	x := keepTranscript(t)
+	data, err := os.ReadFile(x.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(x.file); err != nil {
+		t.Fatal(err)
+	}
+	for want := range 2 {
+		if done := x.keep(t); done.Gone != 1-want {
+			t.Errorf("gone: %+v", done)
+		}
+	}
+	v, err := x.a.Verify(t.Context())
+	if err != nil || v.Gone != 1 || len(v.Damaged) > 0 {
+		t.Errorf("verified %+v, %v", v, err)
+	}
+	x.write(t, data)
+	x.keep(t)
+	if v, err = x.a.Verify(t.Context()); err != nil || v.Gone != 0 {
+		t.Errorf("it is back: %+v, %v", v, err)
+	}
+}
+
+// TestKeep_damaged changes each kind of byte in the archive: verify names the files, and no other.
+func TestKeep_damaged(t *testing.T) {
+	x := keepTranscript(t)
+	x.write(t, records(3, 1<<16))
+	x.keep(t)
+	if err := x.a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(x.a.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	magic := []byte{0x28, 0xb5, 0x2f, 0xfd} // of zstd
+	at := bytes.LastIndex(data, magic)
+	if at < 0 {
+		t.Fatal("no block is compressed")
+	}
+	data[at+2000] ^= 0x40
+	file := filepath.Join(t.TempDir(), "damaged.db")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := kinds.Archive(file, nil, "")
+	defer a.Close()
+	v, err := a.Verify(t.Context())
+	if err != nil || len(v.Damaged) == 0 || len(v.Damaged) == v.Files {
+		t.Errorf("verified %+v, %v", v, err)
+	}
+}
+
+// TestKeep_twoAtOnce has several programs keep one store at once, while its tool writes to it.
+func TestKeep_twoAtOnce(t *testing.T) {
+	x := keepTranscript(t)
+	x.write(t, records(4, 3<<20))
+	var keepers sync.WaitGroup
+	for range 3 {
+		keepers.Go(func() {
+			a := kinds.Archive(x.a.Path(), nil, "")
+			for range 3 {
+				if _, err := a.Keep(t.Context(), x.Found); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	f, err := os.OpenFile(x.file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(200) {
+		if _, err := f.Write(records(5+i, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keepers.Wait()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x.keep(t)
+	x.sameBytes(t, x.file)
+	verifySound(t, x.a, len(readAll(t, x.At)))
+}
+
+// sameBytes compares a file with what is kept of it.
+func (x *keptTranscript) sameBytes(t *testing.T, path string) {
+	t.Helper()
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := x.a.Source(t.Context(), filepath.ToSlash(filepath.Dir(path)))
+	defer source.Close()
+	got, _, err := source.Tree().Read(filepath.Base(path), nil)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: %d bytes are kept of %d: %v", path, len(got), len(want), err)
+	}
+}
+
+// TestKeep_killed kills the program at random instants while it keeps: what was kept before stays, the archive is
+// sound, and the next run goes on.
+func TestKeep_killed(t *testing.T) {
+	hindcast, random := program.Path(t), rand.New(rand.NewPCG(seedOf(t), 0))
+	x := keepTranscript(t)
+	files, within := len(readAll(t, x.At)), 0
+	kept := filepath.Join(filepath.Dir(x.file), "e3826403-bf0d-4777-ba88-43b3f02bc184.jsonl")
+	for i := range uint64(storetest.Sized(12, 100)) {
+		x.write(t, records(100+i, 4<<20))
+		run := exec.CommandContext(t.Context(), hindcast, "keep", x.At, "--to", x.a.Path())
+		run.Env = append(os.Environ(), "HINDCAST_CACHE=off")
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(200 * time.Millisecond)))) // the instant is drawn, whatever is under way then
+		if err := run.Process.Kill(); err == nil {
+			within++
+		}
+		_ = run.Wait() // it was killed, or had ended
+		v, err := x.a.Verify(t.Context())
+		if err != nil || len(v.Damaged) > 0 || v.Files != files {
+			t.Fatalf("verified %+v, %v", v, err)
+		}
+		x.sameBytes(t, kept)
+	}
+	x.keep(t)
+	x.sameBytes(t, x.file)
+	t.Logf("%d killed", within)
+}
