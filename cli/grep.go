@@ -123,6 +123,7 @@ the answers to the requests in which it stands: #4..#31 from the one to the othe
 			if of.session != "" { // it is the one, whenever it changed
 				found.Project, found.Agent, found.Since = "", "", time.Time{}
 			}
+			found.Counts = counted && found.most == 0
 			found.Exact = (len(args) > 1 || p.json) && !counted && !found.OnlyFirst
 			if a.ErrTerminal {
 				found.progress = &progress{out: a.Err}
@@ -224,7 +225,7 @@ func (f *searched) yieldHits(ctx context.Context, p *printer, sessions iter.Seq2
 				t, err = hit.Locate(ctx)
 			}
 			if err = errors.Join(err, wrong); err == nil {
-				f.n++
+				f.n += 1 + hit.More
 			}
 			if !yield(foundIn{t, hit, nil}, err) || err != nil || f.n == f.most {
 				return
@@ -370,7 +371,7 @@ func countHits(hits iter.Seq2[foundIn, error]) iter.Seq2[sessionCount, error] {
 				}
 				of.hits = 0
 			}
-			of = sessionCount{hit.Source, of.hits + 1}
+			of = sessionCount{hit.Source, of.hits + 1 + hit.More}
 		}
 		if of.hits > 0 {
 			yield(of, nil)

@@ -26,6 +26,8 @@ type HomeSearch struct {
 	// OnlyFirst ends the search of a session at its first hit. Exact has each hit located, see [SessionHit.Locate]: the
 	// sessions in which something is found are read.
 	OnlyFirst, Exact bool
+	// Counts has texts counted: a hit may stand for some of them, see [SessionHit].More.
+	Counts bool
 	// Looked is called with each session that was searched to its end, or passed over; or nil.
 	Looked func(*Source)
 	// Timeline reads the timeline of a session, nil for that of its headers alone. It is called concurrently.
@@ -59,8 +61,10 @@ type SessionHit struct {
 	// Ref names the snapshot that has the text first. It is zero where Visit is not known.
 	Ref model.Ref
 	// At is the time of the message, zero where it is not known.
-	At  time.Time
-	Err error
+	At time.Time
+	// More is how many other texts of the session the hit stands for, by [HomeSearch].Counts.
+	More int
+	Err  error
 
 	place int64
 	nth   int
@@ -148,9 +152,9 @@ func SearchHome(ctx context.Context, sessions iter.Seq2[Source, error], s HomeSe
 			}
 		}()
 		for of := range order {
-			for part := range of.parts {
-				for _, hit := range part {
-					if !yield(hit, nil) {
+			for part := range of.allParts() {
+				for i := range part {
+					if !yield(part[i], nil) {
 						return
 					}
 				}
@@ -229,8 +233,10 @@ func (s *HomeSearch) Selects(in *model.SessionInfo) bool {
 // searched is a session that is searched ahead of the reader.
 type searched struct {
 	Source
-	// parts are the texts that are found ahead of the reader. The other fields are set when it is closed.
+	// parts are the texts that are found ahead of the reader. The other fields are set when it is closed. rest are texts behind
+	// those of parts: the search of the session ends without waiting for its reader.
 	parts chan []SessionHit
+	rest  []SessionHit
 	// done says that nothing else is to be found. told has the texts that were found.
 	done bool
 	told map[uint64]bool
@@ -239,15 +245,30 @@ type searched struct {
 	panicked *store.Panic
 }
 
+// allParts yields the texts that are found ahead of the reader, and waits for each part.
+func (of *searched) allParts() iter.Seq[[]SessionHit] {
+	return func(yield func([]SessionHit) bool) {
+		for part := range of.parts {
+			if !yield(part) {
+				return
+			}
+		}
+		yield(of.rest)
+	}
+}
+
 // atOnce bounds the sessions that are searched ahead of the reader, and mostReadAhead the bytes of one that has to be read. A larger
 // one, and one of unknown size, is read when the reader comes to it.
-const atOnce, mostReadAhead = 256, 8 << 20
+const atOnce, mostReadAhead = 32, 8 << 20
 
 // searchAhead sends the sessions in their order, and searches them meanwhile, as many at once as there are processors. It ends
 // with ctx.
 func (s *HomeSearch) searchAhead(ctx context.Context, sessions iter.Seq2[Source, error]) <-chan *searched {
 	order := make(chan *searched, atOnce)
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	free := make(chan *scanning, runtime.GOMAXPROCS(0))
+	for range cap(free) {
+		free <- &scanning{HomeSearch: s}
+	}
 	go func() {
 		defer close(order)
 		defer store.CatchPanic(func(p store.Panic) {
@@ -269,12 +290,12 @@ func (s *HomeSearch) searchAhead(ctx context.Context, sessions iter.Seq2[Source,
 				close(of.parts)
 				return
 			}
-			free <- struct{}{}
+			f := <-free
 			go func() {
-				defer func() { <-free }()
+				defer func() { free <- f }()
 				defer close(of.parts)
 				defer store.CatchPanic(func(p store.Panic) { of.panicked = &p })
-				s.scanAhead(ctx, of)
+				f.scanAhead(ctx, of)
 				if !of.done && 0 < of.Size && of.Size <= mostReadAhead {
 					of.done = s.searchSession(ctx, of, func(hit SessionHit) bool {
 						select {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,6 +107,15 @@ func TestSearchHome(t *testing.T) {
 	newest := sources[len(sources)/2].UpdatedAt
 	of(query.HomeSearch{Since: newest}, func(in *query.Source) bool { return !in.UpdatedAt.Before(newest) })
 	of(query.HomeSearch{OnlyFirst: true}, func(*query.Source) bool { return true })
+	counted := 0
+	for hit, err := range query.SearchHome(t.Context(), yieldSources(sources, nil), query.HomeSearch{Search: query.Search{Pattern: pattern}, Counts: true}) {
+		if counted += 1 + hit.More; errors.Join(err, hit.Err) != nil {
+			t.Fatal(err, hit.Err)
+		}
+	}
+	if counted != len(want) {
+		t.Errorf("%d texts were counted of %d", counted, len(want))
+	}
 	if got, _ := search(query.HomeSearch{Search: query.Search{Pattern: pattern}, OnlyFirst: true}, sources); len(got) >= len(want) || len(slices.Compact(got)) != len(got) {
 		t.Errorf("only the first of each session: %q", got)
 	}
@@ -214,6 +224,66 @@ func TestSearchHome_panics(t *testing.T) {
 			}
 			t.Errorf("the search goes on: %s", want)
 		}()
+	}
+}
+
+// ending is a store that tells when some scans have ended, and whether a session had to be read.
+type ending struct {
+	store.Store
+	scans  atomic.Int64
+	unsure atomic.Bool
+	ended  chan struct{}
+}
+
+func (s *ending) Features() store.Features {
+	f := s.Store.Features()
+	scanner := *f.Scanner
+	scanner.Scan = func(ctx context.Context, session string, scan store.Scan) (bool, error) {
+		done, err := s.Store.Features().Scanner.Scan(ctx, session, scan)
+		if !done {
+			s.unsure.Store(true)
+		}
+		if s.scans.Add(-1) == 0 {
+			close(s.ended)
+		}
+		return done, err
+	}
+	f.Scanner = &scanner
+	return f
+}
+
+// While the reader is at the first text of a session, others are searched to their ends, whatever is found in them.
+func TestSearchHome_goesOnAheadOfItsReader(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	search := query.HomeSearch{Search: query.Search{Pattern: query.Literal("question", query.SmartCase)}}
+	waited := 0
+	for _, in := range twoStores(t) {
+		find := func(sessions int, wait bool) (found int, sure bool) {
+			s := &ending{Store: in.Store, ended: make(chan struct{})}
+			s.scans.Store(int64(sessions))
+			in := query.Source{Store: s, SessionInfo: in.SessionInfo}
+			for hit, err := range query.SearchHome(t.Context(), yieldSources(slices.Repeat([]query.Source{in}, sessions), nil), search) {
+				if err = errors.Join(err, hit.Err); err != nil {
+					t.Fatal(err)
+				}
+				if found++; found > 1 || !wait {
+					continue
+				}
+				select {
+				case <-s.ended:
+				case <-time.After(20 * time.Second):
+					t.Fatalf("%s: %d scans of %d did not end", in.ID, s.scans.Load(), sessions)
+				}
+			}
+			return found, !s.unsure.Load()
+		}
+		if found, sure := find(1, false); sure && found >= 3 {
+			waited++
+			find(8, true)
+		}
+	}
+	if waited < 2 {
+		t.Errorf("%d sessions have texts enough", waited)
 	}
 }
 

@@ -25,9 +25,8 @@ type Pattern struct {
 	// ASCII; else nil.
 	literal []byte
 	// spelled are the texts that [spellings] returns: each match in JSON has one. Where fold is set, letters match letters of
-	// either case. Nil means that none are known. spelledNeedles finds them.
-	spelled        [][]byte
-	spelledNeedles []needle.Needle
+	// either case. Nil means that none are known.
+	spelled []needle.Needle
 	// part finds the needle, and whole the literal.
 	part, whole needle.Needle
 }
@@ -81,12 +80,12 @@ func newLiteral(text []byte, fold bool) *Pattern {
 	return p
 }
 
-// setSpelled sets the spellings, and what finds them, the needle and the literal.
+// setSpelled sets the spellings, and what finds the needle and the literal.
 func (p *Pattern) setSpelled(list [][]byte) {
 	p.part, p.whole = needle.New(p.needle, p.fold), needle.New(p.literal, true)
-	p.spelled, p.spelledNeedles = list, nil
+	p.spelled = nil
 	for _, text := range list {
-		p.spelledNeedles = append(p.spelledNeedles, needle.New(text, p.fold))
+		p.spelled = append(p.spelled, needle.New(text, p.fold))
 	}
 }
 

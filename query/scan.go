@@ -20,23 +20,27 @@ var seed = maphash.MakeSeed()
 var spelledSeed = maphash.MakeSeed()
 
 // scanAhead searches a session as far as that needs no reading of it.
-func (s *HomeSearch) scanAhead(ctx context.Context, of *searched) {
+func (f *scanning) scanAhead(ctx context.Context, of *searched) {
 	scanner := of.Store.Features().Scanner
-	if scanner == nil || s.spelled == nil || s.Exact || s.Orphaned || s.All {
-		of.done = s.Pattern.passesOver(ctx, of.Source)
+	if scanner == nil || f.spelled == nil || f.Exact || f.Orphaned || f.All {
+		of.done = f.Pattern.passesOver(ctx, of.Source)
 		return
 	}
-	f := scanning{HomeSearch: s, ctx: ctx, of: of, told: map[uint64]bool{}, decided: map[uint64]bool{}}
-	f.read = &located{read: func(ctx context.Context) (*model.Timeline, error) { return s.readTimeline(ctx, of.Source) }}
-	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: s.tellingText(), Next: s.nextSpelled, Decided: f.isDecided, Take: f.takeMessage})
-	f.flushPart()
-	of.done, of.told = done && err == nil && !f.unsure || f.ended, f.told // reading the session tells what is wrong
-	if !of.done && len(f.told) == 0 {
-		of.done = s.Pattern.passesOver(ctx, of.Source)
+	f.begin(ctx, of)
+	done, err := scanner.Scan(ctx, of.ID, store.Scan{Text: f.tellingText(), Next: f.nextSpelled, Decided: f.isDecided, Take: f.takeMessage})
+	if of.done = done && err == nil && !f.unsure || f.ended; of.done { // reading the session tells what is wrong
+		of.rest = f.part
+		return
 	}
+	if len(f.told) == 0 {
+		of.done = f.Pattern.passesOver(ctx, of.Source)
+		return
+	}
+	f.flushPart()
+	of.told, f.told = f.told, nil
 }
 
-// scanning is the search of one session by a scan.
+// scanning is the search of one session after another by scans.
 type scanning struct {
 	*HomeSearch
 	ctx context.Context
@@ -55,6 +59,21 @@ type scanning struct {
 	read   *located
 	// unquoted is the string at hand without escapes.
 	unquoted []byte
+}
+
+// mostTold bounds the texts of a session that another one is searched with the memory of.
+const mostTold = 1 << 12
+
+// begin makes the scanning that of a session, in the memory of the one before.
+func (f *scanning) begin(ctx context.Context, of *searched) {
+	if f.told == nil || len(f.decided) > mostTold {
+		f.told, f.decided = map[uint64]bool{}, map[uint64]bool{}
+	}
+	clear(f.told)
+	clear(f.decided)
+	s := f.HomeSearch
+	read := &located{read: func(ctx context.Context) (*model.Timeline, error) { return s.readTimeline(ctx, of.Source) }}
+	*f = scanning{HomeSearch: s, ctx: ctx, of: of, told: f.told, decided: f.decided, read: read, unquoted: f.unquoted}
 }
 
 // isDecided reports whether a string without escapes was found or does not match.
@@ -161,6 +180,10 @@ func (f *scanning) takeText(m *store.Scanned, from, to int) bool {
 		return true
 	}
 	f.told[sum], f.decided[sum], f.decided[spelled] = true, true, true
+	if f.Counts && len(f.part) > 0 {
+		f.part[0].More++
+		return f.ctx.Err() == nil
+	}
 	hit.Text, hit.sum = string(text), sum
 	end := min(hit.To, hit.From+longestNeedle)
 	for end > hit.From && end < len(text) && !utf8.RuneStart(text[end]) {
@@ -169,7 +192,7 @@ func (f *scanning) takeText(m *store.Scanned, from, to int) bool {
 	hit.needle = string(text[hit.From:end])
 	f.part, f.size = append(f.part, hit), f.size+len(text)
 	f.ended = f.OnlyFirst
-	return f.sendPart() && !f.ended
+	return (f.Counts || f.sendPart()) && !f.ended
 }
 
 // mostSent bounds the text that waits for a reader, and mostWaiting the hits that wait for more.

@@ -72,8 +72,8 @@ func TestSearchHome_readsFilesOnce(t *testing.T) {
 	const (
 		head    = 16 << 10 // of a file, which says what it is
 		calls   = 4
-		perFile = 80
-		perHit  = 25
+		perFile = 60
+		perHit  = 16
 	)
 	for word, least := range map[string]int{"xqzzyv": 0, "some more than there is": 0, "please look": sessions, "agent answers": sessions * records} {
 		most := 0

@@ -159,6 +159,13 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 						}
 					}
 					hits += len(want)
+					counted := 0
+					for _, hit := range find(query.HomeSearch{Search: narrow, Counts: true}) {
+						counted += 1 + hit.More
+					}
+					if counted != len(want) {
+						t.Errorf("%s, session %s, %+v: %d texts were counted of %d", info.Kind, info.ID, pattern, counted, len(want))
+					}
 					if g, w := describeHits(got), describeHits(want); !slices.Equal(g, w) && compared < 10 {
 						compared++
 						both := slices.Clone(g)

@@ -161,18 +161,18 @@ const spelledAtOnce = 4 << 10
 
 // nextSpelled returns the offset of the next place in JSON where a match may be, -1 if no more follows.
 func (p *Pattern) nextSpelled(text []byte, from int) int {
-	if len(p.spelledNeedles) == 1 {
-		return p.spelledNeedles[0].Index(text, from)
+	if len(p.spelled) == 1 {
+		return p.spelled[0].Index(text, from)
 	}
 	for ; from < len(text); from += spelledAtOnce {
 		next := -1
-		for i := range p.spelledNeedles {
-			one := &p.spelledNeedles[i]
+		for i := range p.spelled {
+			one := &p.spelled[i]
 			last := from + spelledAtOnce - 1
 			if next >= 0 {
 				last = next
 			}
-			if at := one.Index(text[:min(len(text), last+one.Len())], from); at >= 0 {
+			if at := one.Index(text[:min(len(text), last+len(one.Text()))], from); at >= 0 {
 				next = at
 			}
 		}
@@ -186,8 +186,8 @@ func (p *Pattern) nextSpelled(text []byte, from int) int {
 // tellingText returns a text that each match contains: as much of it as tells it from the words of stores.
 func (p *Pattern) tellingText() []byte {
 	switch {
-	case !isASCII(p.spelled[0]):
-		return p.spelled[0]
+	case !isASCII(p.spelled[0].Text()):
+		return p.spelled[0].Text()
 	case p.literal != nil: // the words of stores have no letter that folds to one of ASCII
 		return p.literal
 	}

@@ -41,8 +41,8 @@ func New(text []byte, fold bool) Needle {
 	return n
 }
 
-// Len returns the length of the text in bytes.
-func (n *Needle) Len() int { return len(n.text) }
+// Text returns the text, as it was given.
+func (n *Needle) Text() []byte { return n.text }
 
 // Index returns the offset of the needle's next place in a text, from an offset on, -1 if no more follows.
 func (n *Needle) Index(text []byte, from int) int {
@@ -58,6 +58,26 @@ func (n *Needle) Index(text []byte, from int) int {
 		if part := text[from : from+len(n.text)]; n.fold && foldEqual(part, n.text) || !n.fold && bytes.Equal(part, n.text) {
 			return from
 		}
+	}
+	return -1
+}
+
+// lookedBack is how much of the end of a text is searched for the last place at first.
+const lookedBack = 512
+
+// LastIndex returns the offset of the needle's last place in a text, -1 without one. It looks at little more of the text than is
+// behind that place.
+func (n *Needle) LastIndex(text []byte) int {
+	for end, size := len(text), lookedBack; end > 0; size *= 2 {
+		from, last := max(0, end-size), -1
+		part := text[from:min(len(text), end+len(n.text)-1)]
+		for at := n.Index(part, 0); at >= 0 && at < len(part); at = n.Index(part, at+1) {
+			last = at
+		}
+		if last >= 0 {
+			return from + last
+		}
+		end = from
 	}
 	return -1
 }

@@ -49,6 +49,19 @@ func TestNeedle(t *testing.T) {
 	})
 }
 
+func TestNeedle_LastIndex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringMatching(`[ab]{0,40}`).Draw(t, "text"))
+		for range rapid.IntRange(0, 4).Draw(t, "fillings") {
+			text = append(append(text, bytes.Repeat([]byte("x"), lookedBack-rapid.IntRange(0, 20).Draw(t, "fewer"))...), rapid.StringMatching(`[ab]{0,20}`).Draw(t, "more")...)
+		}
+		n := New([]byte(rapid.StringMatching(`[abx]{1,9}`).Draw(t, "needle")), false)
+		if got, want := n.LastIndex(text), bytes.LastIndex(text, n.text); got != want {
+			t.Fatalf("%q is last at %d of %q, not at %d", n.text, got, text, want)
+		}
+	})
+}
+
 func BenchmarkNeedle(b *testing.B) {
 	text := bytes.Repeat([]byte(`{"type":"text","text":"func (q *Session) Grep(ctx context.Context, s Search) {"},`), 1<<13)
 	for _, word := range []string{"xqzzyv", "frobnicate the", "quick"} {

@@ -38,12 +38,10 @@ type LineTeller interface {
 	Composes() string
 }
 
-// Near looks at the lines around one.
+// Near looks at the lines around one. The zero Near has none.
 type Near struct {
-	// Before returns the last line before it that has a text; false where none is near.
-	Before func(text string) (*Line, bool)
-	// Beside reports whether a text is on another line near it that has a mark.
-	Beside func(text []byte, mark string) bool
+	of         *lineScan
+	begin, end int // of the line in of.buf
 }
 
 // Telling is how much a line tells by itself.
@@ -80,15 +78,24 @@ type lineScan struct {
 	model []byte
 	// buf has whole lines of the file from offset from on. The first old bytes were scanned before. waits says that a line
 	// may be left to be scanned with the next lines, and late is the offset of the last that was.
-	buf     []byte
-	from    int64
-	old     int
-	waits   bool
-	late    int64
-	scratch jsontape.Scratch
-	before  jsontape.Scratch // of a line before the one at hand
-	text    joined
-	scanned store.Scanned
+	buf   []byte
+	from  int64
+	old   int
+	waits bool
+	late  int64
+	// composed is the first place of the buffer, from a line on, that has the text that composed lines have; the length of the
+	// buffer where no more follows.
+	composed int
+	line     Line // the one at hand
+	scanned  store.Scanned
+	*scanRoom
+}
+
+// scanRoom is the memory of a scan. Another scan uses it again.
+type scanRoom struct {
+	file            []byte
+	scratch, before jsontape.Scratch // of the line at hand, and of one before it
+	text            joined
 }
 
 // scanSession implements store.Scanner.
@@ -110,33 +117,25 @@ func (s *Store) scanSession(ctx context.Context, session string, scan store.Scan
 		return false, s.Wrap(err, "search session %q", session)
 	}
 	defer file.Close() // it was only read
-	l := &lineScan{Scan: scan, format: teller, at: at, composes: needle.New([]byte(teller.Composes()), false), words: ownWith(scan.Text)}
+	room, _ := s.scanned.Get().(*scanRoom)
+	if room == nil {
+		room = new(scanRoom)
+	}
+	l := &lineScan{Scan: scan, format: teller, at: at, composes: needle.New([]byte(teller.Composes()), false), words: ownWith(scan.Text), scanRoom: room}
 	l.scanned.ToolOf = l.findTool
-	done, err = l.scanFile(ctx, file, &s.searched)
+	done, err = l.scanFile(ctx, file)
+	if cap(room.file)+cap(room.text.data) <= 4*searchedAtOnce {
+		s.scanned.Put(room)
+	}
 	return done, s.Wrap(err, "search session %q", session)
-}
-
-// buffers lends what a file is read into.
-type bufferPool interface {
-	Get() any
-	Put(any)
 }
 
 // scannedBefore is about how much of a file before a line is near it.
 const scannedBefore = 128 << 10
 
 // scanFile scans a file piece by piece.
-func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt, pool bufferPool) (done bool, err error) {
-	spare, _ := pool.Get().(*[]byte)
-	if spare == nil {
-		spare = new([]byte)
-	}
-	defer func() {
-		if cap(*spare) <= 4*searchedAtOnce {
-			pool.Put(spare)
-		}
-	}()
-	buf := slices.Grow((*spare)[:0], searchedAtOnce+scannedBefore)
+func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt) (done bool, err error) {
+	buf := slices.Grow(l.file[:0], searchedAtOnce+scannedBefore)
 	for ctx.Err() == nil {
 		if len(buf) == cap(buf) {
 			if len(buf) >= mostLine {
@@ -150,7 +149,7 @@ func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt, pool bufferPo
 		}
 		fresh := len(buf)
 		buf = buf[:fresh+n]
-		*spare = buf
+		l.file = buf
 		ended := n == 0 || err != nil
 		whole := len(buf)
 		if !ended {
@@ -175,35 +174,51 @@ func (l *lineScan) scanFile(ctx context.Context, file io.ReaderAt, pool bufferPo
 
 // scanLines hands over the messages of the lines at hand. It reports whether to go on, and whether the lines told.
 func (l *lineScan) scanLines() (goesOn, sure bool) {
-	begin, end, composed := 0, 0, false // of the last line
-	for at := l.old; ; {
-		if at >= len(l.buf) { // a line waits
-			return true, true
-		}
+	l.composed = l.old - 1
+	for at := l.old; at < len(l.buf); {
 		l.words = slices.DeleteFunc(l.words, func(word string) bool { return l.Decided(jsontape.AppendQuoted(nil, word)) })
-		own := len(l.words)+len(l.settings) > 0
-		if !own {
-			at = l.Next(l.buf, at)
-		}
-		if at < 0 {
-			return true, true
-		}
-		if at >= end {
-			begin, end = bytes.LastIndexByte(l.buf[:at], '\n')+1, len(l.buf)
-			if n := bytes.IndexByte(l.buf[at:], '\n'); n >= 0 {
-				end = at + n
+		if len(l.words)+len(l.settings) == 0 {
+			if at = l.Next(l.buf, at); at < 0 {
+				break
 			}
-			composed = l.composes.Len() > 0 && l.composes.Index(l.buf[begin:end], 0) >= 0
+			if behind := l.passDecided(at); behind > 0 && !l.isComposed(at) {
+				at = behind
+				continue
+			}
 		}
-		if behind := l.passDecided(l.buf[begin:end], at-begin); behind > 0 && !own && !composed {
-			at = begin + behind
-			continue
-		}
+		begin, end := lineAround(l.buf, at)
 		if goesOn, sure = l.scanLine(begin, end); !goesOn || !sure {
 			return goesOn, sure
 		}
 		at = end + 1
 	}
+	return true, true
+}
+
+// lineAround returns where the line of a text with a place begins and ends.
+func lineAround(text []byte, at int) (begin, end int) {
+	newline := needle.New([]byte{'\n'}, false)
+	if end = newline.Index(text, at); end < 0 {
+		end = len(text)
+	}
+	return newline.LastIndex(text[:at]) + 1, end
+}
+
+// isComposed reports whether the line with a place has the text that composed lines have. Places come in order.
+func (l *lineScan) isComposed(at int) bool {
+	for len(l.composes.Text()) > 0 && l.composed < len(l.buf) {
+		switch {
+		case l.composed >= at:
+			return bytes.IndexByte(l.buf[at:l.composed], '\n') < 0
+		case l.composed >= l.old && bytes.IndexByte(l.buf[l.composed:at], '\n') < 0:
+			return true
+		}
+		begin, _ := lineAround(l.buf, at)
+		if l.composed = l.composes.Index(l.buf, begin); l.composed < 0 {
+			l.composed = len(l.buf)
+		}
+	}
+	return false
 }
 
 // mostPassed bounds the strings that are passed over without parsing their line.
@@ -212,18 +227,18 @@ const mostPassed = 1 << 10
 // beforeString has the bytes that JSON allows before a string.
 var beforeString = []byte("{[:, \t")
 
-// passDecided returns the end of the string of a line that has a place in it, if nothing new is found in it; else 0.
-func (l *lineScan) passDecided(line []byte, at int) int {
+// passDecided returns the end of the string that has a place of the buffer in it, if nothing new is found in it; else 0.
+func (l *lineScan) passDecided(at int) int {
 	first := max(0, at-mostPassed)
-	from := first + bytes.LastIndexByte(line[first:at], '"')
-	if from < max(first, 1) || bytes.IndexByte(beforeString, line[from-1]) < 0 { // the string may begin elsewhere
+	from := first + bytes.LastIndexByte(l.buf[first:at], '"')
+	if from < max(first, 1) || bytes.IndexByte(beforeString, l.buf[from-1]) < 0 { // the string may begin elsewhere
 		return 0
 	}
-	n := bytes.IndexByte(line[at:min(len(line), at+mostPassed)], '"')
+	n := bytes.IndexByte(l.buf[at:min(len(l.buf), at+mostPassed)], '"')
 	if n < 0 {
 		return 0
 	}
-	quoted := line[from : at+n+1]
+	quoted := l.buf[from : at+n+1]
 	if bytes.IndexByte(quoted, '\\') >= 0 || !l.Decided(quoted) {
 		return 0
 	}
@@ -236,11 +251,9 @@ func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 	if len(raw) == 0 {
 		return true, true
 	}
-	line := Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw, scratch: &l.scratch}
-	messages, when, tells := l.format.TellLine(l.at, &line, Near{
-		Before: func(text string) (*Line, bool) { return l.lineBefore(begin, text) },
-		Beside: func(text []byte, mark string) bool { return l.isBeside(begin, end, text, mark) },
-	})
+	l.line = Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw, scratch: &l.scratch}
+	line := &l.line
+	messages, when, tells := l.format.TellLine(l.at, line, Near{l, begin, end})
 	switch {
 	case tells == Later && l.waits && l.late != line.At:
 		l.late, l.buf = line.At, l.buf[:begin]
@@ -313,6 +326,7 @@ func (l *lineScan) takeSettings(when time.Time, place int64) bool {
 func (l *lineScan) takeMessage(m *Message, nth int, when time.Time, place int64) bool {
 	l.text.data = l.text.data[:0]
 	m.Usage = conversation.Usage{} // Hindcast adds its keys
+	m.leaveOutBodies()
 	out := &l.scanned
 	out.Role, out.At, out.Place, out.Nth, out.Blocks = m.Role.String(), when, place, nth, out.Blocks[:0]
 	m.writeBlocks(&l.text, func(b *Block, from int) {
@@ -324,23 +338,48 @@ func (l *lineScan) takeMessage(m *Message, nth int, when time.Time, place int64)
 	return l.Take(out)
 }
 
+// leastLeftOut is the length of a body that is left out of a record.
+const leastLeftOut = 256
+
+// leaveOutBodies leaves the bodies of long blocks out of the records that have them: they stand in the message twice.
+func (m *Message) leaveOutBodies() {
+	var parts [][]byte
+	for _, raw := range m.Raw {
+		for i := range m.Blocks {
+			body := m.Blocks[i].Body
+			if len(body) < leastLeftOut {
+				continue
+			}
+			at := bytes.Index(raw, body[:leastLeftOut/4])
+			if at >= 0 && len(raw)-at >= len(body) && &raw[at] == &body[0] {
+				parts, raw = append(parts, raw[:at]), raw[at+len(body):]
+			}
+		}
+		parts = append(parts, raw)
+	}
+	m.Raw = parts
+}
+
 // closeBeside is how far from a line another one is looked for first, besides its length.
 const closeBeside = 4 << 10
 
-// isBeside reports whether a text is on a line of the buffer that has a mark, behind one line or before it. It looks close
-// to the line first.
-func (l *lineScan) isBeside(begin, end int, text []byte, mark string) bool {
-	behind, before, near := l.buf[end:], l.buf[:begin], closeBeside+2*len(text)
+// mostBegun is how much of a text is looked for before the rest of it is compared.
+const mostBegun = 32
+
+// Beside reports whether a text is on another line near the line that has a mark. It looks close to the line first.
+func (n Near) Beside(text []byte, mark string) bool {
+	if n.of == nil {
+		return false
+	}
+	long := newLongText(text)
+	behind, before, near := n.of.buf[n.end:], n.of.buf[:n.begin], closeBeside+2*len(text)
 	for _, part := range [][]byte{behind[:min(len(behind), near)], before[max(0, len(before)-near):], behind, before} {
 		for {
-			at := indexLong(part, text)
+			at := long.indexIn(part)
 			if at < 0 {
 				break
 			}
-			from, to := bytes.LastIndexByte(part[:at], '\n')+1, len(part)
-			if n := bytes.IndexByte(part[at:], '\n'); n >= 0 {
-				to = at + n
-			}
+			from, to := lineAround(part, at)
 			if bytes.Contains(part[from:to], []byte(mark)) {
 				return true
 			}
@@ -350,25 +389,42 @@ func (l *lineScan) isBeside(begin, end int, text []byte, mark string) bool {
 	return false
 }
 
-// indexLong is bytes.Index for a text of any length: it looks for the beginning of a long one.
-func indexLong(in, text []byte) int {
-	const most = 64
-	begin := needle.New(text[:min(len(text), most)], false)
+// longText is a text of any length to look for: the beginning of it first.
+type longText struct {
+	text  []byte
+	begin needle.Needle
+}
+
+func newLongText(text []byte) longText {
+	return longText{text, needle.New(text[:min(len(text), mostBegun)], false)}
+}
+
+// indexIn is bytes.Index for the text.
+func (t *longText) indexIn(in []byte) int {
 	for from := 0; ; from++ {
-		if from = begin.Index(in, from); from < 0 || bytes.HasPrefix(in[from:], text) {
+		if from = t.begin.Index(in, from); from < 0 || bytes.HasPrefix(in[from:], t.text) {
 			return from
 		}
 	}
 }
 
+// Before returns the last line before the line that has a text; false where none is near.
+func (n Near) Before(text string) (*Line, bool) {
+	if n.of == nil {
+		return nil, false
+	}
+	return n.of.lineBefore(n.begin, text)
+}
+
 // lineBefore returns the last line before a place of the buffer that has a text.
 func (l *lineScan) lineBefore(end int, text string) (line *Line, ok bool) {
-	at := bytes.LastIndex(l.buf[:max(end, 0)], []byte(text))
+	named := needle.New([]byte(text), false)
+	at := named.LastIndex(l.buf[:max(end, 0)])
 	if at < 0 {
 		return nil, false
 	}
-	begin := bytes.LastIndexByte(l.buf[:at], '\n') + 1
-	raw := trimLine(l.buf[begin : at+bytes.IndexByte(l.buf[at:], '\n')])
+	begin, end := lineAround(l.buf, at)
+	raw := trimLine(l.buf[begin:end])
 	return &Line{Span: Span{l.from + int64(begin), int64(len(raw))}, Raw: raw, scratch: &l.before}, true
 }
 
@@ -376,13 +432,12 @@ func (l *lineScan) lineBefore(end int, text string) (line *Line, ok bool) {
 // not near.
 func (l *lineScan) findTool(call string) (string, bool) {
 	id := string(jsontape.AppendQuoted(nil, call))
-	none := Near{func(string) (*Line, bool) { return nil, false }, func([]byte, string) bool { return false }}
 	for place := l.scanned.Place; ; {
 		line, ok := l.lineBefore(int(place-l.from), id)
 		if !ok {
 			return "", l.from == 0
 		}
-		list, _, tells := l.format.TellLine(l.at, line, none)
+		list, _, tells := l.format.TellLine(l.at, line, Near{})
 		for i := range list {
 			for k := range list[i].Blocks {
 				if b := &list[i].Blocks[k]; tells == Speaks && b.Kind == conversation.ToolCall && b.ID == call {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestIndexLong(t *testing.T) {
+func TestLongText_indexIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := []byte(rapid.StringMatching(`[ab]{0,300}`).Draw(t, "in"))
 		from := rapid.IntRange(0, len(in)).Draw(t, "from")
@@ -15,14 +15,15 @@ func TestIndexLong(t *testing.T) {
 		if len(text) > 0 && rapid.Bool().Draw(t, "other") {
 			text[len(text)-1] = 'c'
 		}
-		if got, want := indexLong(in, text), bytes.Index(in, text); got != want {
+		long := newLongText(text)
+		if got, want := long.indexIn(in), bytes.Index(in, text); got != want {
 			t.Fatalf("%q in %q: %d, want %d", text, in, got, want)
 		}
 	})
 }
 
 // A text is found on a line with a mark, however far that is, and on no other line.
-func TestIsBeside(t *testing.T) {
+func TestNear_Beside(t *testing.T) {
 	text, mark := bytes.Repeat([]byte("word "), 20), `"item"`
 	line := func(parts ...string) []byte { return []byte(`{"is":` + parts[0] + `,"text":"` + parts[1] + "\"}\n") }
 	far := bytes.Repeat(line(`"event"`, "other"), closeBeside/8)
@@ -42,7 +43,7 @@ func TestIsBeside(t *testing.T) {
 	} {
 		l := &lineScan{buf: bytes.Join([][]byte{c.before, here, c.behind}, nil)}
 		begin := len(c.before)
-		if got := l.isBeside(begin, begin+len(here), text, mark); got != c.want {
+		if got := (Near{l, begin, begin + len(here)}).Beside(text, mark); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

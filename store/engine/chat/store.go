@@ -49,8 +49,8 @@ type Store struct {
 	texts texts
 	// looked counts the sessions that were looked into for the list.
 	looked atomic.Int64
-	// searched has the buffers of Mentions.
-	searched sync.Pool
+	// searched has the buffers of Mentions, and scanned each a *scanRoom.
+	searched, scanned sync.Pool
 }
 
 // Open opens the storage at a site, or around it. It finishes an interrupted write of Hindcast's own, and
