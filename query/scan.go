@@ -157,18 +157,19 @@ func (f *scanning) takeText(m *store.Scanned, from, to int) bool {
 	if f.decided[sum] {
 		return true
 	}
-	hit := SessionHit{Source: f.of.Source, At: m.At, place: m.Place, nth: m.Nth, read: f.read}
-	var ok bool
-	if hit.From, hit.To, ok = f.find(text); !ok {
+	first, last, ok := f.find(text)
+	if !ok {
 		f.decided[sum], f.decided[spelled] = true, true
 		return true
 	}
+	hit := SessionHit{Source: f.of.Source, At: m.At, place: m.Place, nth: m.Nth, read: f.read}
+	hit.From, hit.To = first, last
 	hit.Visit, hit.Active, hit.Message, hit.Role, hit.Path = model.NoNode, model.NoNode, -1, m.Role, m.Path
 	behind := bytes.TrimLeft(m.JSON[to:], "\" \t\r\n")
 	hit.Key = len(behind) > 0 && behind[0] == ':'
 	for i := range m.Blocks {
 		if b := &m.Blocks[i]; b.From <= from && from < b.To {
-			if hit.Tool, hit.Failed = b.Tool, b.Failed; hit.Tool == "" {
+			if hit.Tool, hit.Failed = b.Tool, b.Failed; hit.Tool == "" && (f.Tool != "" || !f.Counts) {
 				if hit.Tool, ok = m.ToolOf(b.Call); !ok {
 					f.unsure = true
 					return false

@@ -194,7 +194,7 @@ func failureOf(event chat.Value) chat.Value {
 func toldBy(event, raw chat.Value) (m chat.Message) {
 	m.Raw = [][]byte{raw.Raw()}
 	add := func(role chat.Role, text chat.Value) {
-		if m.Role = role; text.Kind() == jsontape.String && text.Text() != "" {
+		if m.Role = role; text.Kind() == jsontape.String && string(text.Raw()) != `""` {
 			m.Blocks = append(m.Blocks, chat.TextBlock(text.Raw()))
 		}
 	}

@@ -117,14 +117,16 @@ func hasFailed(call string, near chat.Near) (failed, known bool) {
 	if !ok {
 		return false, false
 	}
-	var r record
-	switch err := decodeLine(line, &r); {
-	case err != nil:
+	v, err := line.Parse()
+	if err != nil {
 		return false, false
-	case r.call == call: // an event has how it ended
-		return r.failed, true
 	}
-	return false, !strings.HasPrefix(r.is, typeEvent)
+	if is, _ := openEnvelope(v); is != typeEvent {
+		return false, true
+	}
+	var r record // an event may have how it ended
+	err = decodeLine(line, &r)
+	return r.failed, err == nil && r.call == call
 }
 
 // settingPaths are where records have the settings of a session, by the names of those in states.
