@@ -146,11 +146,30 @@ func (r rawTexts) pickle(where string, data []byte) {
 		case data[i] == 'X' && i+5 <= len(data):
 			n, at = int(binary.LittleEndian.Uint32(data[i+1:])), i+5
 		}
-		if n >= 0 && at+n <= len(data) && isText(data[at:at+n]) {
-			r.value(where, data[at:at+n])
+		if n < 0 || at+n > len(data) {
+			continue
+		}
+		text := data[at : at+n]
+		if packed := latin1(text); packed != nil && msgpackEnd(packed, func([]byte, bool) {}) == len(packed) { // how protocol 2 writes bytes
+			r.value(where, packed)
+			i = at + n - 1
+		} else if isText(text) {
+			first, _, _ := bytes.Cut(text, []byte(" "))
+			r.value(where+"/"+string(first), text)
 			i = at + n - 1
 		}
 	}
+}
+
+// latin1 returns the bytes whose letters in Latin-1 are those of a text, nil where there are others.
+func latin1(text []byte) (data []byte) {
+	for _, c := range string(text) {
+		if c > 0xff {
+			return nil
+		}
+		data = append(data, byte(c))
+	}
+	return data
 }
 
 func isText(data []byte) bool {
@@ -253,7 +272,7 @@ var unseen = map[string]map[string]string{
 		"/spans/": "a trace: the steps of a turn are what has messages",
 	},
 	"langgraph": {
-		"writes.task_path": "the way to a task",
+		"writes.task_path": "the way to a task", "pckl/~__pregel_pull": "the way to a task",
 	},
 	"llamaindex": {
 		"event_json/value/input_event_name": "the name of a class", "event_json/value/output_event_name": "the name of a class",

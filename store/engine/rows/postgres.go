@@ -136,6 +136,9 @@ func (pgTx) checkTables(context.Context, Kind) ([]model.Fault, error) { return n
 // listKeys implements tables. An index of the table begins with these columns, so that the query skips from session
 // to session instead of reading each row.
 func (t pgTx) listKeys(ctx context.Context, k Kind, in Place) ([][]string, error) {
+	if k.Sessions != "" {
+		return keysOf(ctx, t, k, k.Sessions)
+	}
 	columns := strings.Join(k.Key, ", ")
 	after := "(" + columns + ") > ("
 	var of []string

@@ -147,13 +147,19 @@ type Kind struct {
 	// columns that name the session. The session's ID joins their values with slashes, and drops empty values
 	// at the end. ID is the column of the snapshot's id.
 	Snapshots string
-	Key       []string
+	// Sessions is a query of the columns of Key of each session; "" asks Snapshots.
+	Sessions string
+	Key      []string
 	ID        string
 	// Reads are the columns of it that are read to know what it carries, all where it is "".
 	Reads string
 	// Order are the columns that sort the snapshots by age; if it is empty, ID sorts them.
 	Order  []string
 	Format Format
+	// Made says what the tables are made of where they are no database; nil for a database.
+	Made *Made
+	// Folder is the kind of a folder whose files hold what the tables do; nil where there is no such.
+	Folder *Kind
 	// Cache keeps the lists of unchanged files; nil keeps none.
 	Cache *files.Cache
 }
@@ -192,7 +198,11 @@ func (k Kind) Kind(served *Kind, data string) engine.Kind {
 	return engine.Kind{
 		Kind: store.Kind{Name: k.Name, Framework: k.Framework, Files: []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"}, Places: k.Places},
 		Sign: func(ctx context.Context, at engine.Site) (why string, ok bool, err error) {
-			if at.Server == nil {
+			switch {
+			case at.Server != nil:
+			case k.Folder != nil && at.Info != nil && at.Info.IsDir():
+				return k.Folder.signFolder(at)
+			default:
 				return k.signFile(ctx, at)
 			}
 			tables := slices.Sorted(maps.Keys(served.Tables))
@@ -203,7 +213,11 @@ func (k Kind) Kind(served *Kind, data string) engine.Kind {
 			if at.Server != nil {
 				return served.openServer(ctx, at.Server, data).newStore(), nil
 			}
-			m, err := k.openFile(ctx, at.Path)
+			open := k.openFile
+			if k.Folder != nil && at.Info != nil && at.Info.IsDir() {
+				open = k.Folder.openFolder
+			}
+			m, err := open(ctx, at.Path)
 			if err != nil {
 				return nil, err
 			}

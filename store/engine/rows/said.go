@@ -61,6 +61,8 @@ const EventUser = "user input"
 
 // Span is rows of a session that follow each other, see [EachRow].
 type Span struct {
+	// From is the table of the snapshots, or the subquery, as a statement names it.
+	From string
 	// where is the end of a query, from WHERE on, that returns them in their order, and
 	// args are its arguments.
 	where string
@@ -79,9 +81,10 @@ type Span struct {
 // where the id is "".
 func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int) (s Span, err error) {
 	if on, ok := t.(pgTx); ok { // the order is written otherwise there
-		k.Order = on.on.kind.Order
+		k.Order, k.Snapshots = on.on.kind.Order, on.on.kind.Snapshots
 	}
 	order, table := strings.Join(k.orderColumns(), ", "), of.Table(k.Snapshots)
+	s.From = table
 	s.where, s.args = k.whereClause(), of.Key
 	if from != "" {
 		at := func(compare string) string {

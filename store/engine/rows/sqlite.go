@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,7 +202,7 @@ func (sqliteTx) upTo(_ context.Context, _ Kind, _ Place, _ string, now []mark) (
 
 // listKeys implements tables.
 func (t sqliteTx) listKeys(ctx context.Context, k Kind, in Place) ([][]string, error) {
-	return keysOf(ctx, t, k, "SELECT DISTINCT "+strings.Join(k.Key, ", ")+" FROM "+in.Table(k.Snapshots))
+	return keysOf(ctx, t, k, cmp.Or(k.Sessions, "SELECT DISTINCT "+strings.Join(k.Key, ", ")+" FROM "+in.Table(k.Snapshots)))
 }
 
 // mostCounted implements tables.

@@ -1,4 +1,5 @@
-// Package agno reads the sessions that Agno 3 keeps in SQLite.
+// Package agno reads the sessions that Agno 3 keeps in SQLite (SqliteDb), in PostgreSQL (PostgresDb) and in files of
+// JSON (JsonDb).
 //
 //	Agno                                  Hindcast
 //	a row of agno_sessions                session "SESSION"
@@ -16,7 +17,10 @@
 // of a run, from its history or from the run that it forks, are those of the earlier runs, and stand once. What
 // Agno sends to the model before a run is another matter: all runs of the session that ended well, those that a
 // fork left behind as well.
-// Source: agno/db/sqlite, agno/run/agent.py and agno/agent/_run.py of 3.1.
+//
+// PostgresDb has its tables in the schema ai, and keeps the members of run_data in an order of its own. JsonDb writes
+// agno_sessions.json and agno_runs.json anew with each run: arrays of what the rows are, which are read whole.
+// Source: agno/db/sqlite, agno/db/postgres, agno/db/json, agno/run/agent.py and agno/agent/_run.py of 3.1.
 package agno
 
 import (
@@ -50,24 +54,31 @@ var kind = rows.Kind{
 	},
 	Sides: []rows.Side{
 		{Table: "agno_sessions", Column: "session_id", Of: "SELECT ? WHERE ? = ''"},
-		{Table: "agno_runs", Column: "run_id", Of: "SELECT run_id FROM agno_runs WHERE session_id = ? AND iif(ifnull(parent_run_id, '') = '', '', run_id) = ?"},
+		{Table: "agno_runs", Column: "run_id", Of: "SELECT run_id FROM agno_runs WHERE session_id = ? AND " + member + " = ?"},
 	},
 	Large: []string{"session_data", "run_data", "data", "agent_data", "team_data", "workflow_data", "metadata", "summary"},
 	// A run without messages, such as a workflow's, is one row.
-	Snapshots: `(SELECT r.rowid * 65536 + ifnull(m.key, 0) AS rowid, r.session_id AS name, iif(ifnull(r.parent_run_id, '') = '', '', r.run_id) AS member,
+	Snapshots: `(SELECT r.rowid * 65536 + ifnull(m.key, 0) AS rowid, r.session_id AS name, ` + member + ` AS member,
 		r.run_id || iif(m.key IS NULL, '', '/' || m.key) AS id, r.run_id AS run, ifnull(r.run_index, 0) AS turn, r.rowid AS made, ifnull(m.key, 0) AS number,
 		CAST(coalesce(m.value ->> 'created_at', r.created_at, 0) AS INTEGER) AS at, m.value AS data
 		FROM agno_runs r LEFT JOIN json_each(iif(json_valid(r.run_data), r.run_data, '{}'), '$.messages') m ON m.type = 'object' AND NOT ifnull(m.value ->> 'from_history', 0))`,
-	Damage: model.Fault{Severity: model.Stops, Meaning: "the run is no JSON", Verdict: "Agno fails when it loads the session"},
-	Key:    []string{"name", "member"}, ID: "id", Reads: "id, data", Seconds: true,
+	Damage:   model.Fault{Severity: model.Stops, Meaning: "the run is no JSON", Verdict: "Agno fails when it loads the session"},
+	Sessions: "SELECT DISTINCT session_id, " + member + " FROM agno_runs",
+	Key:      []string{"name", "member"}, ID: "id", Reads: "id, data", Seconds: true,
 	Order: []string{"turn", "made", "number"},
 }
 
+// member names the run of a member of a team in its session.
+const member = "CASE WHEN coalesce(parent_run_id, '') = '' THEN '' ELSE run_id END"
+
 // Kind describes the agno store.
 func Kind(cache *files.Cache) engine.Kind {
-	k := kind
+	k, on, in := kind, kind, kind
 	k.Format, k.Cache = format{}, cache
-	return k.Kind(nil, "")
+	on.Format, on.Snapshots, on.Order = served{}, onServer, []string{"turn", "made", "run", "number"}
+	in.Format, in.Cache, in.Made = format{}, cache, &inFiles
+	k.Folder = &in
+	return k.Kind(&on, "")
 }
 
 // format implements rows.Format.
@@ -159,7 +170,7 @@ func readSession(ctx context.Context, t rows.Tx, at rows.Place, from string) (*s
 		}
 		list = append(list, one)
 		return err
-	}, "SELECT id, run, turn, number, at, data FROM "+kind.Snapshots)
+	}, "SELECT id, run, turn, number, at, data FROM "+span.From)
 	if err != nil || len(list) == 0 {
 		return s, err
 	}
@@ -202,7 +213,7 @@ func (s *session) readRuns(ctx context.Context, t rows.Tx, at rows.Place, turn i
 		}
 		s.runs[id] = one
 		return nil
-	}, "SELECT run_id, run_data FROM agno_runs WHERE session_id = ? AND iif(ifnull(parent_run_id, '') = '', '', run_id) = ? AND ifnull(run_index, 0) >= ?", append(slices.Clip(at.Key), turn)...)
+	}, "SELECT run_id, run_data FROM agno_runs WHERE session_id = ? AND "+member+" = ? AND coalesce(run_index, 0) >= ?", append(slices.Clip(at.Key), turn)...)
 }
 
 // isLine reports whether each run goes on from the one before it.

@@ -1,4 +1,5 @@
-// Package dbos reads the workflows that DBOS for Python keeps in its system database in SQLite.
+// Package dbos reads the workflows that DBOS for Python keeps in its system database, in SQLite or, in the schema dbos, in
+// PostgreSQL.
 //
 //	DBOS                                     Hindcast
 //	a row of workflow_status                 session "WORKFLOW"
@@ -62,9 +63,10 @@ var kind = rows.Kind{
 
 // Kind describes the dbos store.
 func Kind(cache *files.Cache) engine.Kind {
-	k := kind
+	k, on := kind, kind
 	k.Format, k.Cache = format{}, cache
-	return k.Kind(nil, "")
+	on.Format, on.Snapshots, on.Order, on.Sessions = served{}, onServer, []string{"step"}, "SELECT workflow_uuid FROM workflow_status"
+	return k.Kind(&on, "")
 }
 
 // format implements rows.Format.
@@ -162,7 +164,7 @@ func readWorkflow(ctx context.Context, t rows.Tx, at rows.Place, from string) (*
 		}
 		w.steps = append(w.steps, one)
 		return err
-	}, "SELECT id, step, ifnull(function, ''), data, failure, ifnull(child, ''), ifnull(at, 0) FROM "+kind.Snapshots)
+	}, "SELECT id, step, coalesce(function, ''), data, failure, coalesce(child, ''), coalesce(at, 0) FROM "+span.From)
 	if err == nil {
 		err = w.readEvents(ctx, t, at)
 	}

@@ -1,5 +1,6 @@
 // Package langgraph reads the checkpoints that LangGraph keeps in SQLite (SqliteSaver,
-// AsyncSqliteSaver) and in PostgreSQL (PostgresSaver), for Python and for JavaScript.
+// AsyncSqliteSaver), in PostgreSQL (PostgresSaver), for Python and for JavaScript, and in the files of
+// `langgraph dev`, see inFiles.
 //
 //	LangGraph                               Hindcast
 //	thread_id                               session
@@ -55,8 +56,11 @@ var kind = rows.Kind{
 // Kind describes the checkpoints of LangGraph in a SQLite file, and in a database on a server. data is the user's
 // folder for data.
 func Kind(cache *files.Cache, data string) engine.Kind {
-	k, on := kind, kind
+	k, on, in := kind, kind, kind
 	k.Format, k.Cache = inFile{format{inSQLite{}}}, cache
+	in.Format, in.Cache, in.Made = onlyRead{inFile{format{inFiles{}}}}, cache, &folder
+	in.Lacks = "langgraph dev has its threads in memory and writes its files whole: the Resume tab has the call of its API"
+	k.Folder = &in
 	on.Tables = map[string]string{
 		"checkpoints":       "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id checkpoint metadata",
 		"checkpoint_blobs":  "thread_id checkpoint_ns channel version type blob",
@@ -117,6 +121,7 @@ const ofSession = " WHERE thread_id = ? AND checkpoint_ns = ?"
 type metadata struct {
 	origin
 	Parents map[string]string          `json:"parents"`
+	Graph   string                     `json:"graph_id"`
 	Deltas  map[string]json.RawMessage `json:"counters_since_delta_snapshot"`
 }
 
@@ -504,6 +509,8 @@ type checkpoint struct {
 	document         []byte
 	// head says that it is the newest checkpoint of its session.
 	head bool
+	// graph is the name of the graph on a server that keeps the thread, "" where there is no server.
+	graph string
 }
 
 // isHead is the column head.
@@ -692,6 +699,7 @@ type onward struct {
 	finished, called int
 	asks             []asked
 	javaScript, head bool
+	graph            string // see checkpoint
 }
 
 // asked is a question that waits.
@@ -724,7 +732,7 @@ func (a asked) String() string {
 // readOnward returns the nodes, calls and questions that can go on from a checkpoint, from which the step own
 // started.
 func (c *checkpoint) readOnward(own *step) (o onward) {
-	o.head = c.head
+	o.head, o.graph = c.head, c.graph
 	pulled, sent, javaScript := c.nextNodes(own.nodes)
 	o.nodes = slices.Sorted(slices.Values(slices.Concat(pulled, sent)))
 	o.javaScript = javaScript
@@ -855,8 +863,13 @@ func listElements(list []byte) (of []json.RawMessage) {
 // resumeCalls returns the calls that go on from a checkpoint, which each of them names, or from
 // the newest, where the id is "".
 func (o *onward) resumeCalls(at rows.Place, id string) []model.Resume {
-	graph, none, command, mapped := "graph.invoke", "None", "Command(resume=%s)", "{%s}"
-	if o.javaScript {
+	graph, none, command, mapped, input := "graph.invoke", "None", "Command(resume=%s)", "{%s}", "{…}"
+	switch {
+	case o.graph != "" && at.Key[1] != "":
+		return nil // the API goes on with the thread alone
+	case o.graph != "":
+		none, command, input = "", `, command={"resume": %s}`, ", input={…}"
+	case o.javaScript:
 		graph, none, command = "await graph.invoke", "null", "new Command({resume: %s})"
 	}
 	names := `"thread_id": ` + quoteJSON(at.Key[0].(string))
@@ -867,10 +880,13 @@ func (o *onward) resumeCalls(at rows.Place, id string) []model.Resume {
 		names += `, "checkpoint_ns": ` + quoteJSON(namespace)
 	}
 	call := func(input, then string) model.Resume {
+		if o.graph != "" {
+			return model.Resume{Call: o.callServer(at, id, input), Then: then}
+		}
 		return model.Resume{Call: fmt.Sprintf(`%s(%s, {"configurable": {%s}})`, graph, input, names), Then: then}
 	}
 	if len(o.nodes) == 0 {
-		return []model.Resume{call("{…}", "takes your input as the next turn")}
+		return []model.Resume{call(input, "takes your input as the next turn")}
 	}
 	// A checkpoint that is named by its id runs whole: what has finished runs again, unless an answer is given at the head.
 	again := o.describeRun(id != "")

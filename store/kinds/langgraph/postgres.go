@@ -91,10 +91,6 @@ func (inPostgres) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place,
 func (inPostgres) readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
 	var beside, whole []byte
-	type blob struct {
-		encoding string
-		value    []byte
-	}
 	blobs, steps := map[string]blob{}, newSteps()
 	err = t.Ask(ctx,
 		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, ''), metadata, checkpoint," + isHead + " FROM checkpoints" + ofCheckpoint, Args: key,
@@ -115,21 +111,34 @@ func (inPostgres) readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, 
 		return c, own, model.ErrNoSnapshot
 	}
 	_ = json.Unmarshal(beside, &c.about) // the log tells of damage
+	c.document, c.encoding, err = joinValues(whole, blobs)
+	return c, *steps.findStep(id), err
+}
+
+// blob is a value beside its checkpoint.
+type blob struct {
+	encoding string
+	value    []byte
+}
+
+// joinValues returns a checkpoint as JSON with the values that stand beside it, by their channels. sealed is the encoding of
+// values that are not read.
+func joinValues(whole []byte, blobs map[string]blob) (document []byte, sealed string, err error) {
 	var members []string
 	eachChannel(whole, func(channel, _ string) bool { _, ok := blobs[channel]; return ok }, func(name []byte, _ string, inline []byte) {
 		if b := blobs[jsontape.Unquote(name)]; inline == nil {
 			value, failed := decodeValue(b.encoding, b.value)
 			err = cmp.Or(err, failed)
-			c.encoding = cmp.Or(c.encoding, opaqueEncoding(b.encoding))
+			sealed = cmp.Or(sealed, opaqueEncoding(b.encoding))
 			inline = value
 		}
 		members = append(members, string(name)+":"+string(inline))
 	})
 	if err != nil {
-		return c, own, err
+		return nil, sealed, err
 	}
-	c.document, err = withMember(whole, "channel_values", "{"+strings.Join(members, ",")+"}")
-	return c, *steps.findStep(id), err
+	document, err = withMember(whole, "channel_values", "{"+strings.Join(members, ",")+"}")
+	return document, sealed, err
 }
 
 // eachChannel runs each on the channels of a checkpoint in the order of their versions: PostgreSQL keeps no other. Of a
@@ -160,6 +169,40 @@ func eachChannel(whole []byte, beside func(channel, version string) bool, each f
 	}
 }
 
+// besides holds the values that stand beside their checkpoints, by channel and version. more has the checkpoints on which
+// was written what counts.
+type besides struct {
+	to     store.Loom
+	more   map[string]bool
+	values map[[2]string]*woven
+}
+
+// addValue weaves a value.
+func (b *besides) addValue(channel, version, encoding string, value []byte) {
+	if encoding == "json" {
+		value, _ = decodeValue(encoding, value) // of one that is damaged nothing is woven
+	}
+	is := woven{}
+	if !isPlumbing(channel) {
+		is = weaveValue(b.to, encoding, value)
+	}
+	b.values[[2]string{channel, version}] = &is
+}
+
+// checkpoint returns a checkpoint, which is JSON, with the values of its channels.
+func (b *besides) checkpoint(id string, beside, whole []byte) *storedCheckpoint {
+	s := &storedCheckpoint{id: id, beside: beside, more: b.more[id]}
+	s.version, _ = strconv.ParseFloat(string(jsontape.FindMember(whole, `"v"`)), 64)
+	eachChannel(whole, func(channel, version string) bool { return b.values[[2]string{channel, version}] != nil }, func(name []byte, version string, inline []byte) {
+		v := storedValue{channel: jsontape.Unquote(name), encoding: "json", raw: inline}
+		if inline == nil {
+			v.woven = b.values[[2]string{v.channel, version}]
+		}
+		s.values = append(s.values, v)
+	})
+	return s
+}
+
 // eachStored reads each value once, however many checkpoints share it.
 func (inPostgres) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom, row func(*storedCheckpoint)) error {
 	const thread = " WHERE thread_id = ?1 AND checkpoint_ns = ?2"
@@ -167,44 +210,29 @@ func (inPostgres) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids 
 	if len(ids) <= eachAsked {
 		where, key = thread+" AND checkpoint_id = ANY (?3)", append(slices.Clone(at.Key), ids)
 	}
-	more, values := map[string]bool{}, map[[2]string]*woven{}
+	stored := besides{to: to, more: map[string]bool{}, values: map[[2]string]*woven{}}
 	note := func(scan func(...any) error) error {
 		var id *string
 		if err := scan(&id); err != nil || id == nil {
 			return err
 		}
-		more[*id] = true
+		stored.more[*id] = true
 		return nil
 	}
 	value := func(scan func(...any) error) error {
-		var of [2]string
-		var encoding string
-		var blob []byte
-		err := scan(&of[0], &of[1], &encoding, &blob)
-		if encoding == "json" {
-			blob, _ = decodeValue(encoding, blob) // of one that is damaged nothing is woven
-		}
-		is := woven{}
-		if !isPlumbing(of[0]) {
-			is = weaveValue(to, encoding, blob)
-		}
-		values[of] = &is
+		var channel, version, encoding string
+		var value []byte
+		err := scan(&channel, &version, &encoding, &value)
+		stored.addValue(channel, version, encoding, value)
 		return err
 	}
 	checkpoint := func(scan func(...any) error) error {
-		var s storedCheckpoint
-		var whole []byte
-		err := scan(&s.id, &s.beside, &whole)
-		s.more = more[s.id] || jsontape.FindMember(whole, `"channel_values"`) == nil
-		s.version, _ = strconv.ParseFloat(string(jsontape.FindMember(whole, `"v"`)), 64)
-		eachChannel(whole, func(channel, version string) bool { return values[[2]string{channel, version}] != nil }, func(name []byte, version string, inline []byte) {
-			v := storedValue{channel: jsontape.Unquote(name), encoding: "json", raw: inline}
-			if inline == nil {
-				v.woven = values[[2]string{v.channel, version}]
-			}
-			s.values = append(s.values, v)
-		})
-		row(&s)
+		var id string
+		var beside, whole []byte
+		err := scan(&id, &beside, &whole)
+		s := stored.checkpoint(id, beside, whole)
+		s.more = s.more || jsontape.FindMember(whole, `"channel_values"`) == nil
+		row(s)
 		return err
 	}
 	return t.Ask(ctx,

@@ -40,8 +40,9 @@ var programs = []program{{
 	resume: []string{"dcode", "-r"},
 }}
 
-// places returns where programs keep their threads.
+// places returns where programs keep their threads, and the server of `langgraph dev` those of a project.
 func places(around store.Surroundings) (list []string) {
+	list = chat.Upward(around, ".langgraph_api")
 	for _, p := range programs {
 		for _, place := range p.places {
 			if around.Home != "" {

@@ -193,15 +193,22 @@ const eachAsked = 8
 // counts is a condition of writes on a checkpoint that are part of its state: those of an input, and questions.
 const counts = "(task_id = '" + nullTask + "' OR idx = -3)"
 
-func (inSQLite) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, _ store.Loom, row func(*storedCheckpoint)) error {
-	more := map[string]bool{}
-	between := append(slices.Clone(at.Key), slices.Min(ids), slices.Max(ids))
-	err := t.Each(ctx, func(scan func(...any) error) error {
+// countedWrites returns the checkpoints between some ids on which was written what counts, and the arguments of the
+// conditions ofSession and BETWEEN.
+func countedWrites(ctx context.Context, t rows.Tx, at rows.Place, ids []string) (more map[string]bool, between []any, err error) {
+	more = map[string]bool{}
+	between = append(slices.Clone(at.Key), slices.Min(ids), slices.Max(ids))
+	err = t.Each(ctx, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		more[id] = true
 		return err
 	}, "SELECT checkpoint_id FROM writes"+ofSession+" AND checkpoint_id BETWEEN ? AND ? AND "+counts+" UNION SELECT max(checkpoint_id) FROM checkpoints"+ofSession, append(between, at.Key...)...)
+	return more, between, err
+}
+
+func (inSQLite) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, _ store.Loom, row func(*storedCheckpoint)) error {
+	more, between, err := countedWrites(ctx, t, at, ids)
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,8 @@ const (
 type File struct {
 	path  string
 	check func(context.Context, *Tx) error
+	// made is what the database is made of, nil for a file.
+	made *Source
 
 	mu     sync.Mutex
 	handle *handle
@@ -220,6 +222,14 @@ type handle struct {
 	after func() error
 }
 
+// newReader returns a pool for reading.
+func (f *File) newReader(ctx context.Context, how access, stamp sight) (*handle, error) {
+	if how == made {
+		return f.made.make(ctx, f, stamp)
+	}
+	return newHandle(f.path, how, stamp)
+}
+
 // newHandle returns a pool without a connection.
 func newHandle(path string, how access, stamp sight) (*handle, error) {
 	abs, err := filepath.Abs(path)
@@ -279,9 +289,9 @@ func lookAt(path string) (access, sight, error) {
 		return "", sight{}, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
 	}
 	if journal := statFile(path + "-journal"); sizeOf(journal) > 0 {
-		return beside, sight{info, journal}, nil
+		return beside, sight{file: info, log: journal}, nil
 	}
-	seen := sight{info, statFile(path + "-wal")}
+	seen := sight{file: info, log: statFile(path + "-wal")}
 	switch {
 	// A log that was only begun says nothing yet, and its index may not be ready:
 	// its writer may have been killed there.
@@ -356,7 +366,7 @@ func (f *File) acquireHandle(ctx context.Context) (*handle, error) {
 		f.handle.users++
 		return f.handle, nil
 	}
-	how, seen, err := lookAt(f.path)
+	how, seen, err := f.look()
 	if err != nil {
 		return nil, err
 	}
@@ -379,19 +389,19 @@ func (f *File) acquireHandle(ctx context.Context) (*handle, error) {
 // isForWriting reports whether the handle is for writing, and so stays whatever happens to
 // the file.
 func (h *handle) isForWriting() bool {
-	return h != nil && !slices.Contains([]access{immutable, beside, settled}, h.access)
+	return h != nil && !slices.Contains([]access{immutable, beside, settled, made}, h.access)
 }
 
 // isStale reports whether the files are others than those that a handle was made of. What is
 // in the log of an immutable one is not read.
 func (h *handle) isStale(now sight) bool {
-	return !isSameInfo(h.stamp.file, now.file) || h.access != immutable && !isSameInfo(h.stamp.log, now.log)
+	return h.stamp.made != now.made || !isSameInfo(h.stamp.file, now.file) || h.access != immutable && !isSameInfo(h.stamp.log, now.log)
 }
 
 // swapHandle replaces the handle by one of another way, once the check took it. The caller
 // holds the mutex.
 func (f *File) swapHandle(ctx context.Context, how access, stamp sight) error {
-	h, err := newHandle(f.path, how, stamp)
+	h, err := f.newReader(ctx, how, stamp)
 	if err != nil {
 		return err
 	}
@@ -452,6 +462,9 @@ func (f *File) isStale(h *handle) bool {
 		return h.isStale(sight{file: statFile(f.path)})
 	case settled:
 		return h.isStale(lookLeft(f.path))
+	case made:
+		now, err := f.made.look()
+		return err != nil || h.isStale(now)
 	}
 	return false
 }
@@ -463,7 +476,7 @@ func (f *File) blameChange(h *handle, err error) error {
 	if err == nil || h.isForWriting() || errors.Is(err, ErrChanged) {
 		return err
 	}
-	now, _, lookErr := lookAt(f.path)
+	now, _, lookErr := f.look()
 	if h.access == settled {
 		now = settled
 	}

@@ -286,7 +286,7 @@ func (f *File) runTransaction(ctx context.Context, h *handle, begin func(context
 		return explainError(err)
 	}
 	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, changing: map[string]driver.Stmt{}, stale: func() bool { return f.isStale(h) }}
-	if h.access == immutable {
+	if h.access == immutable || h.access == made {
 		t.kept = &h.kept
 	}
 	release, err := interruptWhenDone(ctx, c)

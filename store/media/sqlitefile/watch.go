@@ -93,8 +93,12 @@ type lookout struct {
 	wait time.Duration
 }
 
-// sight is the file info of a file and of its log, nil for a missing file.
-type sight struct{ file, log fs.FileInfo }
+// sight is the file info of a file and of its log, nil for a missing file. made identifies the files that a database
+// is made of.
+type sight struct {
+	file, log fs.FileInfo
+	made      string
+}
 
 func (a sight) same(b sight) bool { return isSameInfo(a.file, b.file) && isSameInfo(a.log, b.log) }
 
@@ -110,7 +114,9 @@ func (a sight) isWrittenSince(t time.Time) bool {
 	return a.file != nil && a.file.ModTime().After(t) || a.log != nil && a.log.ModTime().After(t)
 }
 
-func lookAtFiles(file string) sight { return sight{statFile(file), statFile(file + logSuffix)} }
+func lookAtFiles(file string) sight {
+	return sight{file: statFile(file), log: statFile(file + logSuffix)}
+}
 
 // logSuffix is the suffix that the name of a log adds to the name of its file.
 const logSuffix = "-wal"

@@ -2,6 +2,8 @@
 
     pip install agno==3.1.10 sqlalchemy greenlet
     python record.py sessions.db
+    python record.py json/                        and of testdata/agno/json
+    python record.py postgresql+psycopg://…       and, by pg_dump, of testdata/agno/postgres.sql; needs psycopg
 
 tour   text, a tool, a tool with wrong arguments, one that raises, one that the person refuses
 waits  a run that waits for the person
@@ -15,6 +17,8 @@ from dataclasses import dataclass
 os.environ["AGNO_TELEMETRY"] = "false"
 
 from agno.agent import Agent
+from agno.db.json import JsonDb
+from agno.db.postgres import PostgresDb
 from agno.db.sqlite import SqliteDb
 from agno.models.base import Model
 from agno.models.response import ModelResponse
@@ -84,7 +88,13 @@ def remember(run_context: RunContext, what: str) -> str:
     return "ok"
 
 
-db = SqliteDb(db_file=sys.argv[1])
+to = sys.argv[1]
+if "://" in to:
+    db = PostgresDb(db_url=to)
+elif to.endswith("/"):
+    db = JsonDb(db_path=to)
+else:
+    db = SqliteDb(db_file=to)
 agent = Agent(id="helper", name="helper", model=Scripted(), db=db, tools=[weather, boom, pay, remember],
               session_state={"basket": []}, add_history_to_context=True, telemetry=False)
 

@@ -2,6 +2,7 @@
 
     pip install dbos==3.4.0
     python record.py system.db
+    python record.py postgresql://…     and, by pg_dump, of testdata/dbos/postgres.sql
 
 w1  four steps; a fork of it runs from step 3 again
 w2  fails in its second step
@@ -11,7 +12,8 @@ import sys
 
 from dbos import DBOS, SetWorkflowID
 
-DBOS(config={"name": "agent", "system_database_url": "sqlite:///" + sys.argv[1], "run_admin_server": False, "log_level": "ERROR"})
+to = sys.argv[1] if "://" in sys.argv[1] else "sqlite:///" + sys.argv[1]
+DBOS(config={"name": "agent", "system_database_url": to, "run_admin_server": False, "log_level": "ERROR"})
 
 
 @DBOS.step()
