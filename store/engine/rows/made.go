@@ -14,24 +14,24 @@ import (
 	"hindcast/store/media/sqlitefile"
 )
 
-// Made describes the files of a folder that hold what the tables of a kind do. They are read whole, and the tables are
-// made of them in memory. Nothing is written to them.
+// Made describes the files of a folder that stand for the tables of a kind. They are read whole, and never written. The
+// tables are made of them in memory.
 type Made struct {
 	// Files are the names of the files. The program writes the last of them last.
 	Files []string
-	// Noun says in a few words what the files are.
+	// Noun names the files in a few words.
 	Noun string
 	// Signs reports whether files that begin so are a store.
 	Signs func(heads [][]byte) bool
-	// Fill makes the tables in an empty database, and fills them with what the files hold.
+	// Fill makes the tables in an empty database, and fills them from the contents of the files.
 	Fill func(ctx context.Context, t *sqlitefile.Tx, data [][]byte) error
 }
 
 // headSize bounds what is read of a file to recognise it, in bytes.
 const headSize = 64 << 10
 
-// paths returns the paths of the files in a folder.
-func (f *Made) paths(folder string) (list []string) {
+// filePaths returns the paths of the files in a folder.
+func (f *Made) filePaths(folder string) (list []string) {
 	for _, name := range f.Files {
 		list = append(list, filepath.Join(folder, name))
 	}
@@ -41,7 +41,7 @@ func (f *Made) paths(folder string) (list []string) {
 // readFiles reads up to most bytes of each file of a folder, and reports whether that is all of each.
 func (f *Made) readFiles(folder string, most int64) (data [][]byte, all bool, err error) {
 	all = true
-	for _, path := range f.paths(folder) {
+	for _, path := range f.filePaths(folder) {
 		file, err := os.Open(path)
 		if err != nil {
 			return nil, false, err
@@ -60,7 +60,7 @@ func (f *Made) readFiles(folder string, most int64) (data [][]byte, all bool, er
 
 // signFolder recognises a folder of the kind.
 func (k Kind) signFolder(at engine.Site) (why string, ok bool, err error) {
-	for _, path := range k.Made.paths(at.Path) {
+	for _, path := range k.Made.filePaths(at.Path) {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return "", false, nil
 		}
@@ -81,7 +81,7 @@ func (k Kind) openFolder(ctx context.Context, folder string) (*medium, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := sqlitefile.NewMade(sqlitefile.Source{Files: k.Made.paths(folder), Fill: func(ctx context.Context, t *sqlitefile.Tx) error {
+	file := sqlitefile.NewMade(sqlitefile.Source{Files: k.Made.filePaths(folder), Fill: func(ctx context.Context, t *sqlitefile.Tx) error {
 		data, all, err := k.Made.readFiles(folder, mostCell)
 		if err == nil && !all {
 			err = fmt.Errorf("a file is larger than %d MB", mostCell>>20)

@@ -156,9 +156,9 @@ type Kind struct {
 	// Order are the columns that sort the snapshots by age; if it is empty, ID sorts them.
 	Order  []string
 	Format Format
-	// Made says what the tables are made of where they are no database; nil for a database.
+	// Made describes the files that the tables are made of; nil for a database.
 	Made *Made
-	// Folder is the kind of a folder whose files hold what the tables do; nil where there is no such.
+	// Folder is the kind of a folder with files that stand for the tables; nil for none.
 	Folder *Kind
 	// Cache keeps the lists of unchanged files; nil keeps none.
 	Cache *files.Cache

@@ -225,7 +225,7 @@ type handle struct {
 // newReader returns a pool for reading.
 func (f *File) newReader(ctx context.Context, how access, stamp sight) (*handle, error) {
 	if how == made {
-		return f.made.make(ctx, f, stamp)
+		return f.newMade(ctx, stamp)
 	}
 	return newHandle(f.path, how, stamp)
 }
@@ -366,7 +366,7 @@ func (f *File) acquireHandle(ctx context.Context) (*handle, error) {
 		f.handle.users++
 		return f.handle, nil
 	}
-	how, seen, err := f.look()
+	how, seen, err := f.lookNow()
 	if err != nil {
 		return nil, err
 	}
@@ -463,7 +463,7 @@ func (f *File) isStale(h *handle) bool {
 	case settled:
 		return h.isStale(lookLeft(f.path))
 	case made:
-		now, err := f.made.look()
+		now, err := f.made.lookAtFiles()
 		return err != nil || h.isStale(now)
 	}
 	return false
@@ -476,7 +476,7 @@ func (f *File) blameChange(h *handle, err error) error {
 	if err == nil || h.isForWriting() || errors.Is(err, ErrChanged) {
 		return err
 	}
-	now, _, lookErr := f.look()
+	now, _, lookErr := f.lookNow()
 	if h.access == settled {
 		now = settled
 	}
