@@ -34,6 +34,7 @@ var sdkParts = map[string]string{
 	"agent-framework": "agent-framework/requirements.txt",
 	"crewai":          "crewai/requirements.txt",
 	"adk":             "adk/requirements.txt",
+	"agno":            "agno/requirements.txt",
 	"openai-agents":   "openai-agents/requirements.txt",
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 )
 
@@ -239,6 +240,24 @@ func (r *rowing) write(change model.Change) bool {
 	return true
 }
 
+// withoutOwn returns a state without the members that the framework keeps for itself.
+func (r *rowing) withoutOwn(state []byte) []byte {
+	own := r.s.Features().Own
+	if own == nil {
+		return state
+	}
+	var text []byte
+	for m, err := range jsontape.Members(state) {
+		if err != nil || m.Key == nil {
+			return state
+		}
+		if !slices.Contains(own.Paths, "/"+jsontape.Unquote(m.Key)) {
+			text = append(append(append(append(text, ','), m.Key...), ':'), m.Value...)
+		}
+	}
+	return append(text, '}')
+}
+
 // forked: the new session is the way to the snapshot, with its states, and the one that it
 // was made of is as it was.
 func (r *rowing) forked(as string, plan model.Plan, receipt model.Receipt, source []model.Header) {
@@ -264,6 +283,7 @@ func (r *rowing) forked(as string, plan model.Plan, receipt model.Receipt, sourc
 		}
 		a, errA := r.s.State(r.Context(), h.Ref())
 		b, errB := r.s.State(r.Context(), way[i].Ref())
+		a, b = r.withoutOwn(a), r.withoutOwn(b)
 		if h.Head { // it may wait for an answer that was given since
 			a = append([]byte{}, a[:min(len(a), max(len(b)-1, 0))]...)
 			b = b[:len(a)]

@@ -121,8 +121,8 @@ type Kind struct {
 	// Refuses says why the format does not plan the other operations, and what to do instead. An operation in
 	// neither list is possible in no store of the kind.
 	Refuses map[model.Op]string
-	// Lacks says why nothing can be written where the Format is no Mover, and what to do
-	// instead.
+	// Lacks says why nothing can be written, and what to do instead. It is "" only where the Format is a Mover, and
+	// writes.
 	Lacks string
 	// Damage is the severity and the verdict on a row that the framework cannot read. If it is empty, the
 	// framework fails.
@@ -150,7 +150,7 @@ type Kind struct {
 	// Sessions is a query of the columns of Key of each session; "" asks Snapshots.
 	Sessions string
 	Key      []string
-	ID        string
+	ID       string
 	// Reads are the columns of it that are read to know what it carries, all where it is "".
 	Reads string
 	// Order are the columns that sort the snapshots by age; if it is empty, ID sorts them.

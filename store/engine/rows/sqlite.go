@@ -232,11 +232,20 @@ func (t sqliteTx) readMarks(ctx context.Context, k Kind, at Place, was []mark, n
 	return now, grows, nil
 }
 
+// mainTable returns how a statement names a table of the file itself. A subquery is as it is: where it is asked for,
+// nothing is laid over its tables.
+func mainTable(name string) string {
+	if strings.HasPrefix(name, "(") {
+		return name
+	}
+	return "main." + name
+}
+
 // readExtent implements tables.
 func (t sqliteTx) readExtent(ctx context.Context, k Kind, at Place) (list []mark, err error) {
 	for _, table := range k.watchedTables() {
 		var m mark
-		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM main."+at.Table(table)+k.whereClause(), at.Key...).Scan(&m.rows, &m.last); err != nil {
+		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM "+mainTable(at.Table(table))+k.whereClause(), at.Key...).Scan(&m.rows, &m.last); err != nil {
 			return nil, err
 		}
 		list = append(list, m)

@@ -45,9 +45,12 @@ import (
 
 var kind = rows.Kind{
 	Name: "agno", Framework: "Agno",
-	IDs:   "the run's, which Agno drew, and the message's number in it",
-	Lacks: "Agno goes back by a call of its own, which the Resume tab has: its stores are only read",
-	Own:   []string{"/run", "/messages/*/id", "/messages/*/created_at", "/messages/*/metrics", "/messages/*/from_history", "/messages/*/stop_after_tool_call"},
+	IDs:  "the run's, which Agno drew, and the message's number in it",
+	Does: []model.Op{model.OpFork},
+	Refuses: map[model.Op]string{
+		model.OpRestore: "a session of Agno goes back by a new run alone: fork it, or take the call on the Resume tab",
+	},
+	Own: []string{"/run", "/messages/*/id", "/messages/*/created_at", "/messages/*/metrics", "/messages/*/from_history", "/messages/*/stop_after_tool_call"},
 	Tables: map[string]string{
 		"agno_sessions": "session_id session_type session_data created_at",
 		"agno_runs":     "run_id session_id run_type status run_index run_data created_at",
@@ -75,6 +78,8 @@ const member = "CASE WHEN coalesce(parent_run_id, '') = '' THEN '' ELSE run_id E
 func Kind(cache *files.Cache) engine.Kind {
 	k, on, in := kind, kind, kind
 	k.Format, k.Cache = format{}, cache
+	on.Lacks = "Agno goes back by a call of its own, which the Resume tab has: its stores are written in SQLite alone"
+	in.Lacks = on.Lacks
 	on.Format, on.Snapshots, on.Order = served{}, onServer, []string{"turn", "made", "run", "number"}
 	in.Format, in.Cache, in.Made = format{}, cache, &inFiles
 	k.Folder = &in
@@ -133,7 +138,9 @@ type session struct {
 	items       []item
 	first, skip int // as in rows.Span
 	runs        map[string]*run
-	head        int
+	// own are the items of a run, with those of other runs that it repeats.
+	own  map[string][]int
+	head int
 	// about is the row of agno_sessions, nil of a run of a member.
 	about []byte
 }
@@ -248,8 +255,8 @@ func (s *session) readAbout(ctx context.Context, t rows.Tx, at rows.Place) error
 
 // addItems links the messages of the runs, which stand in the order of the runs.
 func (s *session) addItems(list []item) {
-	own := map[string][]int{} // of each run, its messages and the ones that it repeats
-	before := -1              // the last item of the last run that was not regenerated
+	s.own = map[string][]int{}
+	before := -1 // the last item of the last run that was not regenerated
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].run == list[0].run {
@@ -260,7 +267,7 @@ func (s *session) addItems(list []item) {
 			of = &run{damaged: true}
 			s.runs[list[0].run] = of
 		}
-		source, parent := own[of.Source], before
+		source, parent := s.own[of.Source], before
 		shared := min(max(of.Shared, 0), len(source), n-1) // a run that repeats all has its last message still
 		repeats := slices.Clone(source[:shared])
 		switch {
@@ -280,7 +287,7 @@ func (s *session) addItems(list []item) {
 			parent = len(s.items)
 			repeats, s.items = append(repeats, parent), append(s.items, one)
 		}
-		own[list[0].run] = repeats
+		s.own[list[0].run] = repeats
 		if of.Status != regenerated {
 			before = parent
 		}
@@ -313,7 +320,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		}
 		if one.parent >= 0 {
 			h.ParentID = s.items[one.parent].id
-			if before := events[one.parent]; begins && (before == model.SnapshotEventTurnEnd || one.number == 0) {
+			if before := events[one.parent]; before == model.SnapshotEventTurnEnd || begins && one.number == 0 {
 				h.TurnIndex = 1
 			}
 		}

@@ -101,7 +101,7 @@ func TestAbout_saysWhatWaits(t *testing.T) {
 	}
 	rowstest.Says(t, s, member, 1, "agent: sky", "status: COMPLETED")
 	rowstest.Says(t, s, "team", 4, "agent: team", `team.run("…", session_id="team")  takes your input as the next turn`)
-	if why := store.Reason(s, model.OpRestore); !strings.Contains(why, "a call of its own") {
+	if why := store.Reason(s, model.OpRestore); !strings.Contains(why, "by a new run alone") {
 		t.Error(why)
 	}
 }

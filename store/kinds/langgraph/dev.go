@@ -331,13 +331,3 @@ func (inFiles) findProgram(context.Context, rows.Tx) (*program, error) { return 
 func (o *onward) callServer(at rows.Place, id, input string) string {
 	return fmt.Sprintf("await client.runs.wait(%s, %s%s, checkpoint_id=%s)", quoteJSON(at.Key[0].(string)), quoteJSON(o.graph), input, quoteJSON(id))
 }
-
-// onlyRead is the format of files that are not written to.
-type onlyRead struct{ reader }
-
-type reader interface {
-	rows.Format
-	rows.Weaver
-	rows.Lister
-	rows.Decoder
-}

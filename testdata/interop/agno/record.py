@@ -18,7 +18,6 @@ os.environ["AGNO_TELEMETRY"] = "false"
 
 from agno.agent import Agent
 from agno.db.json import JsonDb
-from agno.db.postgres import PostgresDb
 from agno.db.sqlite import SqliteDb
 from agno.models.base import Model
 from agno.models.response import ModelResponse
@@ -26,7 +25,7 @@ from agno.run import RunContext
 from agno.team import Team
 from agno.tools import tool
 
-calls = 0
+calls, SENT = 0, []
 
 
 @dataclass
@@ -40,6 +39,7 @@ class Scripted(Model):
     def invoke(self, messages, *args, **kwargs):
         global calls
         calls += 1
+        SENT.append([[m.role, str(m.content or ""), [c["id"] for c in m.tool_calls or []] if m.role == "assistant" else []] for m in messages])
         last = messages[-1]
         said = str(last.content)
         if last.role == "user" and "call " in said:
@@ -88,31 +88,41 @@ def remember(run_context: RunContext, what: str) -> str:
     return "ok"
 
 
-to = sys.argv[1]
-if "://" in to:
-    db = PostgresDb(db_url=to)
-elif to.endswith("/"):
-    db = JsonDb(db_path=to)
-else:
-    db = SqliteDb(db_file=to)
-agent = Agent(id="helper", name="helper", model=Scripted(), db=db, tools=[weather, boom, pay, remember],
-              session_state={"basket": []}, add_history_to_context=True, telemetry=False)
+def build(db):
+    """Returns the agent and the team, which keep their sessions in db."""
+    agent = Agent(id="helper", name="helper", model=Scripted(), db=db, tools=[weather, boom, pay, remember],
+                  session_state={"basket": []}, add_history_to_context=True, telemetry=False)
+    member = Agent(id="sky", name="sky", model=Scripted(), telemetry=False)
+    team = Team(id="team", name="team", model=Scripted(), members=[member], db=db, add_history_to_context=True, telemetry=False)
+    return agent, team
 
 
-def run(session, prompt):
-    return agent.run(prompt, session_id=session, user_id="u1")
+def record(db):
+    agent, team = build(db)
+
+    def run(session, prompt):
+        return agent.run(prompt, session_id=session, user_id="u1")
+
+    for prompt in ("hello größe", 'call weather {"city":"Oslo"}', 'call remember {"that":"egg"}', 'call boom {"why":"x"}'):
+        run("tour", prompt)
+    asked = run("tour", 'call pay {"n":4}')
+    agent.continue_run(run_id=asked.run_id, session_id="tour", updated_tools=asked.tools)
+    run("waits", 'call pay {"n":3}')
+    for prompt in ("one", 'call remember {"what":"egg"}', "three"):
+        last = run("tree", prompt)
+    agent.continue_run(run_id=last.run_id, session_id="tree", regenerate=True)
+    agent.continue_run(run_id=last.run_id, session_id="tree", fork=True, message_index=2)
+    run("tree", "after")
+    team.run('call delegate_task_to_member {"member_id":"sky","task":"look up"}', session_id="team", user_id="u1")
 
 
-for prompt in ("hello größe", 'call weather {"city":"Oslo"}', 'call remember {"that":"egg"}', 'call boom {"why":"x"}'):
-    run("tour", prompt)
-asked = run("tour", 'call pay {"n":4}')
-agent.continue_run(run_id=asked.run_id, session_id="tour", updated_tools=asked.tools)
-run("waits", 'call pay {"n":3}')
-for prompt in ("one", 'call remember {"what":"egg"}', "three"):
-    last = run("tree", prompt)
-agent.continue_run(run_id=last.run_id, session_id="tree", regenerate=True)
-agent.continue_run(run_id=last.run_id, session_id="tree", fork=True, message_index=2)
-run("tree", "after")
-member = Agent(id="sky", name="sky", model=Scripted(), telemetry=False)
-team = Team(id="team", name="team", model=Scripted(), members=[member], db=db, telemetry=False)
-team.run('call delegate_task_to_member {"member_id":"sky","task":"look up"}', session_id="team", user_id="u1")
+def open_db(to):
+    if "://" in to:
+        from agno.db.postgres import PostgresDb
+
+        return PostgresDb(db_url=to)
+    return JsonDb(db_path=to) if to.endswith("/") else SqliteDb(db_file=to)
+
+
+if __name__ == "__main__":
+    record(open_db(sys.argv[1]))
