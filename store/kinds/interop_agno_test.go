@@ -15,7 +15,7 @@ import (
 // sentByAgno is a message that Agno's model is sent: its role, its text, and the ids of its calls.
 type sentByAgno [3]any
 
-// TestInteropAgno has Agno write sessions. At each message that ends a run Hindcast makes a session of what leads there, and
+// TestInteropAgno has Agno write sessions. At each message that ends a run Hindcast makes a session of the runs that lead there, and
 // the call of its plan goes on: the model is sent the messages that Hindcast shows, but for the system's, which a team makes
 // anew. An undo leaves each table as it was.
 func TestInteropAgno(t *testing.T) {

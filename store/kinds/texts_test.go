@@ -161,7 +161,7 @@ func (r rawTexts) pickle(where string, data []byte) {
 	}
 }
 
-// latin1 returns the bytes whose letters in Latin-1 are those of a text, nil where there are others.
+// latin1 returns a text in Latin-1, nil if it has other letters.
 func latin1(text []byte) (data []byte) {
 	for _, c := range string(text) {
 		if c > 0xff {

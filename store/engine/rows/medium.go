@@ -275,7 +275,7 @@ func (m *medium) Faults(ctx context.Context, of store.Store, session string, log
 
 // explainLack returns why the kind does not support an operation.
 func (m *medium) explainLack(op model.Op) string {
-	if _, writes := m.kind.Format.(Mover); !writes || m.kind.Lacks != "" {
+	if _, writes := m.kind.Format.(Mover); !writes || m.kind.Does == nil {
 		return m.kind.Lacks
 	}
 	if slices.Contains(m.kind.Does, op) || op == model.OpUndo || op == model.OpRedo {

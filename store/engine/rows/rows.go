@@ -116,13 +116,14 @@ type Kind struct {
 	Name, Framework, IDs string
 	// Own are the paths of the Own of [store.Features].
 	Own []string
-	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.
+	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo; nil where the kind is only
+	// read.
 	Does []model.Op
 	// Refuses says why the format does not plan the other operations, and what to do instead. An operation in
 	// neither list is possible in no store of the kind.
 	Refuses map[model.Op]string
-	// Lacks says why nothing can be written, and what to do instead. It is "" only where the Format is a Mover, and
-	// writes.
+	// Lacks says why nothing can be written where the Format is no Mover or Does is nil, and what to do
+	// instead.
 	Lacks string
 	// Damage is the severity and the verdict on a row that the framework cannot read. If it is empty, the
 	// framework fails.
@@ -158,7 +159,7 @@ type Kind struct {
 	Format Format
 	// Made describes the files that the tables are made of; nil for a database.
 	Made *Made
-	// Folder is the kind of a folder with files that stand for the tables; nil for none.
+	// Folder is the kind of a folder with files that stand for the tables; it may be nil.
 	Folder *Kind
 	// Cache keeps the lists of unchanged files; nil keeps none.
 	Cache *files.Cache

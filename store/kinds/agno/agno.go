@@ -19,7 +19,7 @@
 // fork left behind as well.
 //
 // PostgresDb has its tables in the schema ai, and keeps the members of run_data in an order of its own. JsonDb writes
-// agno_sessions.json and agno_runs.json anew with each run: arrays of what the rows are, which are read whole.
+// agno_sessions.json and agno_runs.json anew with each run: arrays of the rows, which are read whole.
 // Source: agno/db/sqlite, agno/db/postgres, agno/db/json, agno/run/agent.py and agno/agent/_run.py of 3.1.
 package agno
 
@@ -50,7 +50,7 @@ var kind = rows.Kind{
 	Refuses: map[model.Op]string{
 		model.OpRestore: "a session of Agno goes back by a new run alone: fork it, or take the call on the Resume tab",
 	},
-	Own: []string{"/run", "/messages/*/id", "/messages/*/created_at", "/messages/*/metrics", "/messages/*/from_history", "/messages/*/stop_after_tool_call"},
+	Own: []string{"/run", "/session", "/messages/*/id", "/messages/*/created_at", "/messages/*/metrics", "/messages/*/from_history", "/messages/*/stop_after_tool_call"},
 	Tables: map[string]string{
 		"agno_sessions": "session_id session_type session_data created_at",
 		"agno_runs":     "run_id session_id run_type status run_index run_data created_at",
@@ -79,7 +79,7 @@ func Kind(cache *files.Cache) engine.Kind {
 	k, on, in := kind, kind, kind
 	k.Format, k.Cache = format{}, cache
 	on.Lacks = "Agno goes back by a call of its own, which the Resume tab has: its stores are written in SQLite alone"
-	in.Lacks = on.Lacks
+	in.Lacks, in.Does, on.Does = on.Lacks, nil, nil
 	on.Format, on.Snapshots, on.Order = served{}, onServer, []string{"turn", "made", "run", "number"}
 	in.Format, in.Cache, in.Made = format{}, cache, &inFiles
 	k.Folder = &in
@@ -138,7 +138,7 @@ type session struct {
 	items       []item
 	first, skip int // as in rows.Span
 	runs        map[string]*run
-	// own are the items of a run, with those of other runs that it repeats.
+	// own has the items of each run, also the items of other runs that it repeats.
 	own  map[string][]int
 	head int
 	// about is the row of agno_sessions, nil of a run of a member.

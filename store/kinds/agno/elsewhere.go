@@ -68,7 +68,7 @@ func isTable(head []byte, member string) bool {
 	return text == "[]" || strings.HasPrefix(text, "[") && strings.HasPrefix(strings.TrimSpace(text[1:]), "{") && strings.Contains(text, member)
 }
 
-// columns are those of the tables, which the members of an object are called by.
+// columns are the columns of each table, and the members of its objects.
 var columns = map[string]string{
 	"agno_sessions": "session_id session_type agent_id team_id workflow_id user_id session_data agent_data team_data workflow_data metadata summary created_at updated_at",
 	"agno_runs":     "run_id session_id run_type agent_id team_id workflow_id user_id parent_run_id status run_index run_data created_at updated_at",

@@ -28,14 +28,14 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 // recordedJSON and recordedSQL have what Agno 3.1.10 kept of the same program in JsonDb and in PostgresDb.
 var recordedJSON, recordedSQL = filepath.Join("..", "..", "..", "testdata", "agno", "json"), filepath.Join("..", "..", "..", "testdata", "agno", "postgres.sql")
 
-// onDatabase returns the URL of a database with what PostgresDb wrote, for a role that may only read.
+// onDatabase returns the URL of a database that PostgresDb wrote to, for a role that may only read.
 func onDatabase(t *testing.T) (address string, c *pgtest.Cluster) {
 	t.Helper()
 	c = pgtest.SharedCluster(t)
 	return c.Role(t, c.Restore(t, recordedSQL), "USAGE ON SCHEMA ai", "SELECT ON ALL TABLES IN SCHEMA ai") + "?search_path=ai", c
 }
 
-// drawn returns for each session its rows, with what is drawn for each run in place of its id.
+// drawn returns for each session its rows. The id of each run is the same word, since Agno draws it.
 func drawn(t *testing.T, s store.Store) (sessions []string) {
 	t.Helper()
 	drawn := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)

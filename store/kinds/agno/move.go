@@ -24,8 +24,8 @@ import (
 //	session_data                 forked_from_session_id, and the session_state of then
 //	run_data                     forked_from_session_id; status COMPLETED of a run that was regenerated
 //
-// fork_session copies all runs. Here it is those on the path alone: a run that goes on behind a message of another one has
-// all messages before it in its own row. A session ends with a run, so a fork does.
+// fork_session copies all runs. Here the runs on the path alone are copied: a run that goes on behind a message of another
+// one has all messages before it in its own row. A session ends with a run, so a fork does.
 
 // Move implements rows.Mover.
 func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// onDatabase returns the URL of a database with what DBOS 3.4.0 wrote, for a role that may only read.
+// onDatabase returns the URL of a database that DBOS 3.4.0 wrote to, for a role that may only read.
 func onDatabase(t *testing.T) (address string, c *pgtest.Cluster) {
 	t.Helper()
 	c = pgtest.SharedCluster(t)

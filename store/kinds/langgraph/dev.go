@@ -26,7 +26,7 @@ import (
 //
 // A checkpoint, its metadata and a value are (encoding, bytes), as SqliteSaver stores them. The files are pickles, which are
 // decoded as data and never run. The server has everything in memory and writes the files whole, every 10 seconds and at
-// its end: what a crash leaves is older, and what another program would write is lost.
+// its end: a crash leaves older ones, and it would write over a change of another program.
 // Source: langgraph_runtime_inmem/checkpoint.py 0.36 and langgraph/checkpoint/memory 4.3.
 type inFiles struct{ inSQLite }
 
@@ -238,7 +238,7 @@ func (l inFiles) readCheckpoint(ctx context.Context, t rows.Tx, at rows.Place, i
 	return c, own, err
 }
 
-// listCheckpoints reads for titles the values of those checkpoints that are read whole, where they are small.
+// listCheckpoints reads small values for the titles of the checkpoints that are read whole.
 func (l inFiles) listCheckpoints(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
 	var list []listed
 	err := l.inSQLite.listCheckpoints(ctx, t, at, from, steps, func(c listed) { list = append(list, c) })
@@ -268,7 +268,7 @@ func (l inFiles) findAncestor(ctx context.Context, t rows.Tx, at rows.Place, id 
 	if err != nil || !found {
 		return parent, values, found, err
 	}
-	document, _ := decodeValue(encoding, whole) // of one that is damaged nothing is known
+	document, _ := decodeValue(encoding, whole) // a damaged one has no channels
 	stored, err := l.readValues(ctx, t, at, document, anySize)
 	for _, channel := range channels {
 		if b, ok := stored[channel]; ok {

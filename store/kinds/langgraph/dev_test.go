@@ -17,7 +17,8 @@ import (
 	"hindcast/store/storetest/rowstest"
 )
 
-// dev has what langgraph-api 0.16.7 kept of testdata/interop/langgraph/dev.py, and devHistory what its API told of it.
+// dev holds the threads that langgraph-api 0.16.7 kept of testdata/interop/langgraph/dev.py, and devHistory the answers of
+// its API.
 var dev, devHistory = recorded("dev"), recorded("dev.json")
 
 const devThread = "1f1eab00-0000-4000-8000-00000000000"
@@ -47,7 +48,7 @@ func stateOf(t testing.TB, s store.Store, h model.Header) []byte {
 	return state
 }
 
-// The checkpoints are those that the server tells, with its values and what runs next.
+// Each checkpoint has the parent, the values and the next nodes that the server tells.
 func TestDev_asTheServerTells(t *testing.T) {
 	data, err := os.ReadFile(devHistory)
 	var history map[string][]struct {
@@ -99,7 +100,7 @@ func TestDev_asTheServerTells(t *testing.T) {
 	}
 }
 
-// The calls that go on are those of the server's API, which goes on with a thread alone; nothing is written.
+// The server's API goes on with a thread alone; nothing is written.
 func TestDev_callsTheServer(t *testing.T) {
 	s := open(t, dev)
 	const call = `await client.runs.wait("` + devThread
@@ -122,7 +123,7 @@ func TestDev_callsTheServer(t *testing.T) {
 	}
 }
 
-// A store is told by its three files and what they begin with; other pickles are none.
+// A store is told by the beginnings of its three files; other pickles are refused.
 func TestDev_isRecognised(t *testing.T) {
 	kind := Kind(nil, "").Kind
 	for name, c := range map[string]struct {

@@ -59,6 +59,7 @@ func Kind(cache *files.Cache, data string) engine.Kind {
 	k, on, in := kind, kind, kind
 	k.Format, k.Cache = inFile{format{inSQLite{}}}, cache
 	in.Format, in.Cache, in.Made = inFile{format{inFiles{}}}, cache, &folder
+	in.Does = nil
 	in.Lacks = "langgraph dev has its threads in memory and writes its files whole: the Resume tab has the call of its API"
 	k.Folder = &in
 	on.Tables = map[string]string{

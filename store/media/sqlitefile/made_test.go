@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A database that is made of files is made once of what they hold, and anew when one of them changed.
+// A database in memory is made once of its files, and again when one of them changed.
 func TestMade(t *testing.T) {
 	dir, times := t.TempDir(), 0
 	files := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}

@@ -81,7 +81,7 @@ const (
 type File struct {
 	path  string
 	check func(context.Context, *Tx) error
-	// made is what the database is made of, nil for a file.
+	// made describes how the database is made, nil for a file.
 	made *Source
 
 	mu     sync.Mutex
