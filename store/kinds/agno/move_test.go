@@ -61,7 +61,7 @@ func TestMove_copiesThePath(t *testing.T) {
 
 // The state of a session is that of then, and the runs of a team's members come along.
 func TestMove_copiesWhatBelongsToIt(t *testing.T) {
-	s, path, err := forkOf(t, "tree", 1)
+	_, path, err := forkOf(t, "tree", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestMove_copiesWhatBelongsToIt(t *testing.T) {
 	if got := rowstest.Query(t, path, "SELECT m.agent_id FROM agno_runs m JOIN agno_runs r ON r.run_id = m.parent_run_id AND m.run_data ->> 'parent_run_id' = r.run_id WHERE m.session_id = 'new' AND r.session_id = 'new'"); len(got) != 1 || got[0] != "sky" {
 		t.Errorf("%q", got)
 	}
-	s, _, err = forkOf(t, "waits", 1)
+	s, _, err := forkOf(t, "waits", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
