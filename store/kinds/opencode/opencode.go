@@ -266,6 +266,33 @@ func hasNewer(ctx context.Context, t *sqlitefile.Tx) (bool, error) {
 	return has["id"] && has["session_id"] && has["type"] && has["data"], err
 }
 
+// FaultNewer: sessions of opencode 2 are not read.
+const FaultNewer = "opencode-2"
+
+// Check implements chat.Checker: it counts the sessions that opencode 2 alone has.
+func (f *format) Check(ctx context.Context, in engine.In) ([]model.Fault, error) {
+	faults, err := f.Databases.Check(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Names(ctx, in)
+	for _, name := range names {
+		unread := 0
+		_ = f.Query(ctx, name, func(t *sqlitefile.Tx) error { // a database that cannot be read is told above
+			has, err := t.Columns(ctx, "session_v2")
+			if err != nil || !has["id"] {
+				return err
+			}
+			return t.Row(ctx, "SELECT count(*) FROM session_v2 WHERE id NOT IN (SELECT id FROM session WHERE id IS NOT NULL)").Scan(&unread)
+		})
+		if unread > 0 {
+			faults = append(faults, model.Fault{Code: FaultNewer, Severity: model.Note, File: name,
+				Meaning: model.Count(unread, "session") + " of opencode 2, in its table session_v2: sessions of opencode 2 are not read", Verdict: "opencode 2 reads them"})
+		}
+	}
+	return faults, err
+}
+
 // Spot implements chat.Format.
 func (f *format) Spot(name string) chat.Spot {
 	if file, part, ok := strings.Cut(name, "#"); ok {
