@@ -456,6 +456,9 @@ func sessionLines(list []home.Session) (text string) {
 // the current directory.
 func (a *App) everything() *home.Home {
 	places := home.Places{Around: a.Around, Added: a.Added}
+	if a.Archive != nil {
+		places.Gone = a.listGone
+	}
 	if a.Around.Work != "" {
 		places.Below = []string{a.Around.Work}
 	}
@@ -478,8 +481,36 @@ func (a *App) homeAt(ctx context.Context, address string) (*home.Home, error) {
 	return h, nil
 }
 
+// listGone returns the stores with the sessions that are kept and whose files are gone. Without a place for an archive
+// the list is empty.
+func (a *App) listGone(ctx context.Context) ([]store.Found, error) {
+	archive, err := a.Archive("")
+	if err != nil {
+		return nil, nil
+	}
+	found, err := archive.Gone(ctx)
+	return found, errors.Join(err, archive.Close())
+}
+
+// findGone returns the store with the sessions that are kept and gone at an address.
+func (a *App) findGone(ctx context.Context, address string) ([]store.Found, error) {
+	found, err := a.listGone(ctx)
+	for _, f := range found {
+		if f.At == address {
+			return []store.Found{f}, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("open %q: no session that is kept of it is gone", address)
+	}
+	return nil, err
+}
+
 // storesAt returns the store at an address, or the stores below a directory.
 func (a *App) storesAt(ctx context.Context, address string) ([]store.Found, error) {
+	if strings.HasPrefix(address, home.KeptScheme) && a.Archive != nil {
+		return a.findGone(ctx, address)
+	}
 	found, err := a.findStore(ctx, address)
 	if several := (*severalError)(nil); errors.As(err, &several) {
 		return several.stores, nil
@@ -541,5 +572,5 @@ func (a *App) isAddress(word string) bool {
 			return true
 		}
 	}
-	return word == "-" || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+	return word == "-" || strings.HasPrefix(word, home.KeptScheme) || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }

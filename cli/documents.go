@@ -103,12 +103,13 @@ type sessionJSON struct {
 	HeadIndex *int       `json:"headIndex,omitempty"`
 	UpdatedAt *time.Time `json:"updatedAt"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	GoneSince *time.Time `json:"goneSince,omitempty"`
 	Faults    *int       `json:"faults,omitempty"`
 }
 
 // sessionOf returns the document of a session, with its store where there are several.
 func (o *subject) sessionOf(info *home.Session) sessionJSON {
-	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Parent: info.Parent, Head: info.Head.ID, UpdatedAt: writableTime(info.UpdatedAt), ExpiresAt: writableTime(info.ExpiresAt)}
+	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Parent: info.Parent, Head: info.Head.ID, UpdatedAt: writableTime(info.UpdatedAt), ExpiresAt: writableTime(info.ExpiresAt), GoneSince: writableTime(info.GoneSince)}
 	if o.home.CountStores() > 1 {
 		out.Store = info.Store.At
 	}

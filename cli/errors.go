@@ -223,6 +223,9 @@ func lackError(s store.Store, op model.Op, reason string, words ...string) error
 	case model.OpConvert:
 		todo = "--to takes a native store: sqlite:FILE.db, or the URL of a database."
 	}
+	if s.Features().Kept && len(given) > 1 {
+		todo = "hindcast give-back " + given[1] + " puts its files back, so that it goes on as any session."
+	}
 	return &advisedError{&model.UnsupportedError{Op: op, Reason: reason}, todo}
 }
 

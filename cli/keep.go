@@ -97,6 +97,9 @@ func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, 
 			failed = errors.Join(failed, err)
 			continue
 		}
+		if s.Gone {
+			continue
+		}
 		kept, err := archive.Keep(ctx, s.Found)
 		if ctx.Err() != nil {
 			return ctx.Err()

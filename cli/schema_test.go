@@ -185,7 +185,7 @@ var unmet = []string{
 	"preview preview[].first[].reason.target",
 	"preview preview[].first[].reason.targetIndex",
 	"preview preview[].first[].reason.text",
-	"sessions [].expiresAt",
+	"sessions [].expiresAt", "sessions [].goneSince",
 	"show counted.premiumRequests",
 	"show runDurationMs",
 	"show runTokens",

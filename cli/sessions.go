@@ -55,13 +55,16 @@ func sortedSessions(ctx context.Context, h *home.Home) (list []*home.Session, fa
 // writeSessions writes a table of sessions. several says that they are of more than one store.
 func (p *printer) writeSessions(list []*home.Session, several bool) {
 	var t table
-	t.addRow("SESSION", "TOOL", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
+	t.addRow("SESSION", "TOOL", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "GONE SINCE", "BEGINS WITH")
 	for _, info := range list {
 		head := "none"
 		if info.Head.ID != "" {
 			head = fmt.Sprintf("#%d %s", info.Head.Index, shortID(info.Head.ID))
 		}
-		size, faults := "", ""
+		size, faults, gone := "", "", ""
+		if !info.GoneSince.IsZero() {
+			gone = p.glyphs.Gone + " " + formatMoment(info.GoneSince)
+		}
 		if info.Size > 0 {
 			size = string(model.AppendSize(nil, info.Size))
 		}
@@ -78,7 +81,7 @@ func (p *printer) writeSessions(list []*home.Session, several bool) {
 		if several {
 			tool = info.Kind
 		}
-		t.addRow(printable.String(info.ID), tool, printable.String(info.Project), snapshots, orphaned, head, formatMoment(info.UpdatedAt), size, faults, printable.String(info.Title))
+		t.addRow(printable.String(info.ID), tool, printable.String(info.Project), snapshots, orphaned, head, formatMoment(info.UpdatedAt), size, faults, gone, printable.String(info.Title))
 	}
 	if len(t.rows) == 1 {
 		fmt.Fprintln(p, "no sessions")

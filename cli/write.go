@@ -87,6 +87,19 @@ that, --anyway does.`,
 	}, &model.Change{Op: model.OpRestore})
 }
 
+// giveBackCommand is `hindcast give-back`.
+func (a *App) giveBackCommand() *cobra.Command {
+	return a.changingCommand(oneSession, &cobra.Command{
+		Use:   "give-back [STORE...] [SESSION]",
+		Short: "put the files of a session back that is kept and was deleted",
+		Long: `Give-back writes the files of a session that hindcast keep kept and that are gone: the
+same files in the same places, with the same bytes, modes and times, so that the tool
+lists and resumes the session again. Nothing is written over: where another file has a
+place, it refuses. A file that is there already stays as it is.`,
+		Example: "  hindcast give-back 7ffd5cb9 --dry-run",
+	}, &model.Change{Op: model.OpGiveBack})
+}
+
 // forkCommand is `hindcast fork`.
 func (a *App) forkCommand() *cobra.Command {
 	c := model.Change{Op: model.OpFork}

@@ -24,6 +24,8 @@ type Glyphs struct {
 	// Error, Damaged, Interrupted, Repaired, Evicted, Redacted and Inferred stand
 	// for the marks of a snapshot; see [Glyphs.Sign].
 	Error, Damaged, Interrupted, Repaired, Evicted, Redacted, Inferred string
+	// Gone stands before a session that is kept and whose files are gone.
+	Gone string
 	// Thumb is where a scrollbar stands.
 	Thumb string
 	// Dot separates facts, Arrow leads from old to new, Into leads on.
@@ -60,7 +62,7 @@ var Unicode = Glyphs{
 	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Cursor: "▌", Mark: "=",
 	Open: "▾", Closed: "▸", Ellipsis: "…",
-	Error: "✗", Damaged: "!", Interrupted: "?", Repaired: "↻", Evicted: "⊘", Redacted: "▒", Inferred: "~",
+	Error: "✗", Damaged: "!", Interrupted: "?", Repaired: "↻", Evicted: "⊘", Redacted: "▒", Inferred: "~", Gone: "⌫",
 	Thumb: "┃",
 	Dot:   "·", Arrow: "→", Into: "›",
 	Added: "+", Removed: "−", Changed: "~",
@@ -81,7 +83,7 @@ var ASCII = Glyphs{
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Cursor: "*", Mark: "=",
 	Open: "v", Closed: ">", Ellipsis: "~",
-	Error: "x", Damaged: "!", Interrupted: "?", Repaired: "&", Evicted: "^", Redacted: "#", Inferred: "~",
+	Error: "x", Damaged: "!", Interrupted: "?", Repaired: "&", Evicted: "^", Redacted: "#", Inferred: "~", Gone: "<",
 	Thumb: "#",
 	Dot:   "-", Arrow: "->", Into: "/",
 	Added: "+", Removed: "-", Changed: "~",

@@ -35,6 +35,8 @@ const (
 	OpPurge Op = "purge"
 	// OpRun lets a process that is running go on from a snapshot.
 	OpRun Op = "run"
+	// OpGiveBack puts the files of a session back that is kept, where they were.
+	OpGiveBack Op = "give back"
 )
 
 // MakesSession reports whether the operation starts a new session and leaves
@@ -118,8 +120,8 @@ const (
 func (p *Plan) Idle() bool { return p.Op != OpRun && len(p.Writes) == 0 && len(p.Files) == 0 }
 
 // CanBeUndone reports whether an undo takes back what the plan does. A purge forgets for good, and the tools of a run
-// have done what they do.
-func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpRun }
+// have done what they do. What is given back is deleted by hand.
+func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpRun && p.Op != OpGiveBack }
 
 // PlanFile is one file or folder that a plan changes.
 type PlanFile struct {
@@ -319,7 +321,7 @@ func (p *Plan) Headline() string {
 		return fmt.Sprintf("convert %s as %s", p.Session, p.NewSession)
 	case OpUndo, OpRedo:
 		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, AndOthers(p.Session, p.Others))
-	case OpRepair, OpPurge:
+	case OpRepair, OpPurge, OpGiveBack:
 		if p.NewSession != "" {
 			return fmt.Sprintf("%s %s as %s", p.Op, p.Session, p.NewSession)
 		}
@@ -358,7 +360,7 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	case p.NewSession != "" || p.Branch != "":
 		add(PlanStart, then)
 		add(PlanUntouched, p.Session+" stays at "+now)
-	case p.Op == OpPurge:
+	case p.Op == OpPurge, p.Op == OpGiveBack:
 	default:
 		switch {
 		case p.Removes:

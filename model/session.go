@@ -62,6 +62,9 @@ type SessionInfo struct {
 	UpdatedAt time.Time
 	// ExpiresAt is the time from which the tool deletes the session for its age when it starts; zero for never.
 	ExpiresAt time.Time
+	// GoneSince is when the files of a session were first missed that is kept in the user's archive, or when they
+	// were last seen; zero for a session that its tool has.
+	GoneSince time.Time
 	// Faults counts what is wrong with the session; FaultsNotCounted where a list
 	// of sessions would have to read all of them to know.
 	Faults int

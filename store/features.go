@@ -60,6 +60,10 @@ type Features struct {
 	// Scanner finds messages with a text without reading sessions; nil for a store that has to.
 	Scanner *Scanner
 
+	// Kept says that the files of the sessions are gone, and that the store reads a copy: a plan of model.OpGiveBack puts
+	// them back, and no other operation is possible.
+	Kept bool
+
 	// DerivedIDs, Facts and Gaps belong to stores that derive their snapshots from what a framework wrote; all
 	// are nil if ids are hashes of states. DerivedIDs says in a few words what the ids are, such as "the SHA-256
 	// of the message and its place". Facts returns the facts of a snapshot beyond its header, the most useful

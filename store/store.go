@@ -167,6 +167,9 @@ func Mentions(ctx context.Context, s Store, session string, text []byte, has fun
 // too.
 func Reason(s Store, op model.Op) string {
 	f := s.Features()
+	if op == model.OpGiveBack && !f.Kept {
+		return "no file of the session is gone that is kept"
+	}
 	if f.Lacks != nil {
 		if reason := f.Lacks(op); reason != "" {
 			return reason

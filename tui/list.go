@@ -206,7 +206,7 @@ func (m *Model) beAlone(s store.Store) {
 
 // pointAt makes a store the one that keys mean.
 func (m *Model) pointAt(s store.Store) {
-	m.o.Store, m.features = s, s.Features()
+	m.o.Store, m.features, m.states = s, s.Features(), newStates(s, stateBudget)
 	m.lacks = map[keymap.Action]string{}
 	if m.o.Labels == nil {
 		m.lacks[keymap.SetLabel], m.lacks[keymap.GoLabel] = noLabels, noLabels
@@ -227,7 +227,6 @@ func (m *Model) pointAt(s store.Store) {
 // adoptStore makes a store the one whose sessions are opened.
 func (m *Model) adoptStore(s store.Store) {
 	m.pointAt(s)
-	m.states = newStates(s, stateBudget)
 	m.source = &source{s, m.features, m.states, m.o.Now, m.o.Zone}
 	m.answers, m.asked = answers.New(m.styles, m.o.Zone), asked{}
 	m.parting = parting.New(m.styles)
@@ -276,7 +275,7 @@ func (m *Model) doInList(a keymap.Action) tea.Cmd {
 	case keymap.YankCall:
 		return m.copyRowCall()
 	case keymap.Restore:
-		return m.planChange(model.Change{Op: model.OpFork, Ref: m.listedHead()})
+		return m.planChange(model.Change{Op: m.listedChange(), Ref: m.listedHead()})
 	default:
 		if m.place == nowhere {
 			m.trouble.Do(a)
@@ -301,12 +300,20 @@ func (m *Model) openRow() tea.Cmd {
 }
 
 // listedHead returns the head of the session under the cursor of the list, where a fork is
-// the one way back to it: the zero value elsewhere.
+// the one way back to it, or its files are gone: the zero value elsewhere.
 func (m *Model) listedHead() (head model.Ref) {
-	if row, ok := m.list.SelectedRow(); ok && m.place == atList && m.forks {
+	if row, ok := m.list.SelectedRow(); ok && m.place == atList && (m.forks && row.Head.ID != "" || !row.GoneSince.IsZero()) {
 		head = model.Ref{Session: row.ID, ID: row.Head.ID}
 	}
 	return head
+}
+
+// listedChange returns the operation that brings the session under the cursor of the list back.
+func (m *Model) listedChange() model.Op {
+	if row, ok := m.list.SelectedRow(); ok && !row.GoneSince.IsZero() {
+		return model.OpGiveBack
+	}
+	return model.OpFork
 }
 
 // repairSelected plans to mend the session under the cursor.

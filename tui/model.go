@@ -285,7 +285,7 @@ func (m *Model) keyScope() keymap.Scope {
 // keyContext returns the facts by which keymap disables actions that make no sense now.
 func (m *Model) keyContext() keymap.Context {
 	c := keymap.Context{Lacks: m.lacks}
-	c.Snapshot = m.place == inSession && m.timeline.SelectedNode() != model.NoNode || m.listedHead().ID != ""
+	c.Snapshot = m.place == inSession && m.timeline.SelectedNode() != model.NoNode || m.listedHead().Session != ""
 	c.Mark = m.timeline.MarkedNode() != model.NoNode
 	c.Branches = m.timeline.HasStops()
 	c.Turns = m.timeline.CountTurns() > 0

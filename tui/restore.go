@@ -283,7 +283,7 @@ func (m *Model) doneTexts(plan *model.Plan, r *model.Receipt) []string {
 	if head.ID == plan.Target.ID {
 		head.Name = plan.Target.Name
 	}
-	words := map[model.Op]string{model.OpUndo: "undone: ", model.OpRedo: "done again: ", model.OpRepair: "repaired: ", model.OpRun: "ran on: "}[plan.Op]
+	words := map[model.Op]string{model.OpUndo: "undone: ", model.OpRedo: "done again: ", model.OpRepair: "repaired: ", model.OpRun: "ran on: ", model.OpGiveBack: "given back: "}[plan.Op]
 	place := func(name string) string {
 		switch {
 		case plan.Removes:

@@ -31,6 +31,8 @@ type Places struct {
 	Folder string
 	// Added are the stores that a person added.
 	Added Added
+	// Gone returns the stores with the sessions that are kept and whose files are gone, see [Archive]. It may be nil.
+	Gone func(ctx context.Context) ([]store.Found, error)
 }
 
 // Home holds the stores of a machine. Make it with [New], [FromStore] or [FromFound]. Its methods are safe for
@@ -89,9 +91,9 @@ type Store struct {
 	// Found tells where the store is. Its Kind is empty where Why is the reason that no kind fits an address
 	// that a person added.
 	store.Found
-	// Added says that a person added the store.
-	Added bool
-	path  string // At without symbolic links, where the home found the store
+	// Added says that a person added the store, and Gone that its sessions are kept and their files gone.
+	Added, Gone bool
+	path        string // At without symbolic links, where the home found the store
 
 	// opening is held while the store is opened, which may take long; mu guards the rest, and is never held for long.
 	opening sync.Mutex
@@ -247,6 +249,17 @@ func (h *Home) FindStores(ctx context.Context) iter.Seq2[*Store, error] {
 		for _, address := range added {
 			if ctx.Err() == nil && more {
 				take(h.identifyAddress(ctx, address))
+			}
+		}
+		if h.places.Gone != nil && more {
+			gone, err := h.places.Gone(ctx)
+			if err != nil && ctx.Err() == nil {
+				more = yield(nil, err)
+			}
+			for _, f := range gone {
+				if more {
+					take(&Store{Found: f, Gone: true})
+				}
 			}
 		}
 		below := h.places.Below

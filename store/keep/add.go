@@ -173,7 +173,7 @@ func (a *Archive) keepFiles(ctx context.Context, kind, at string, list []picked)
 	if err != nil {
 		return k.done, err
 	}
-	return k.done, k.noteGone(ctx, kind, at, back, there)
+	return k.done, k.noteGone(ctx, back, there)
 }
 
 // loadFiles reads what the archive has of the store, and the names that are not kept again.
@@ -496,14 +496,12 @@ func (k *keeping) addRow(ctx context.Context, t *sqlitefile.Tx, row *newRow, ids
 	return err
 }
 
-// noteGone notes which files went, and which are back.
-func (k *keeping) noteGone(ctx context.Context, kind, at string, back []int64, there map[string]bool) error {
+// noteGone notes which files went, those of other stores too: a store whose files are all gone is found no more. It
+// also notes which files are back.
+func (k *keeping) noteGone(ctx context.Context, back []int64, there map[string]bool) error {
 	var gone []int64
 	for name, r := range k.rows {
-		if r.gone || there[name] || !isBelow(name, filepath.ToSlash(at)) {
-			continue
-		}
-		if _, err := os.Lstat(filepath.FromSlash(name)); errors.Is(err, fs.ErrNotExist) {
+		if !r.gone && !there[name] && isMissing(name) {
 			gone = append(gone, r.id)
 		}
 	}

@@ -169,7 +169,7 @@ func addBelow(ctx context.Context, dir string, add func(name string, info fs.Fil
 	return err
 }
 
-// isDatabase reports whether the name of a file is one that databases have.
+// isDatabase reports whether a file is a database by its name.
 func isDatabase(name string) bool {
 	for _, end := range []string{"-wal", "-shm", "-journal"} {
 		name = strings.TrimSuffix(name, end)

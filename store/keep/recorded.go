@@ -15,11 +15,12 @@ import (
 // recorder notes the names of the files that a kind reads, and of the files that it only looks at. The names
 // are whole, with slashes. It is safe for concurrent use. A nil one notes nothing.
 type recorder struct {
-	mu         sync.Mutex
-	read, seen map[string]bool
+	mu   sync.Mutex
+	read map[string]int // how often
+	seen map[string]bool
 }
 
-func newRecorder() *recorder { return &recorder{read: map[string]bool{}, seen: map[string]bool{}} }
+func newRecorder() *recorder { return &recorder{read: map[string]int{}, seen: map[string]bool{}} }
 
 func (r *recorder) noteRead(name string) {
 	if r == nil {
@@ -27,7 +28,8 @@ func (r *recorder) noteRead(name string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.read[name], r.seen[name] = true, true
+	r.read[name]++
+	r.seen[name] = true
 }
 
 func (r *recorder) noteSeen(name string) {

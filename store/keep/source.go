@@ -74,11 +74,17 @@ func (k *kept) loadFiles() error {
 	if err != nil {
 		return err
 	}
-	k.files, k.folders = all, map[string]*keptFolder{}
-	for name := range all {
+	k.files = all
+	k.enterAll()
+	return nil
+}
+
+// enterAll enters the names of all files into folders.
+func (k *kept) enterAll() {
+	k.folders = map[string]*keptFolder{}
+	for name := range k.files {
 		k.enterName(name)
 	}
-	return nil
 }
 
 // enterName enters a name into its folder, and that into the one above.

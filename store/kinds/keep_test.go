@@ -3,17 +3,21 @@ package kinds_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/keep"
@@ -339,4 +343,127 @@ func TestKeep_killed(t *testing.T) {
 	x.keep(t)
 	x.sameBytes(t, x.file)
 	t.Logf("%d killed", within)
+}
+
+// goneStores opens what is kept of a store and gone.
+func goneStore(t *testing.T, a *keep.Archive, found store.Found) store.Store {
+	t.Helper()
+	list, err := a.Gone(t.Context())
+	if err != nil || len(list) != 1 || list[0].Name != found.Name {
+		t.Fatalf("gone are %v, %v", list, err)
+	}
+	s, err := list[0].Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// TestKeep_goneIsRead deletes each real store that is kept: what is kept is read by its kind as the store was, and
+// giving back each session leaves the very files that it had.
+func TestKeep_goneIsRead(t *testing.T) {
+	eachKept(t, func(t *testing.T, a *keep.Archive, found store.Found) {
+		if _, err := a.Keep(t.Context(), found); err != nil {
+			t.Fatal(err)
+		}
+		all, aside := readAll(t, found.At), found.At+".aside"
+		if list, err := a.Gone(t.Context()); err != nil || len(list) > 0 {
+			t.Fatalf("gone are %v, %v", list, err)
+		}
+		if err := os.Rename(found.At, aside); err != nil {
+			t.Fatal(err)
+		}
+		gone := goneStore(t, a, found)
+		was, err := found.Kind.Open(t.Context(), aside)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found.Name == "aider" {
+			sameChats(t, gone, was)
+		} else {
+			sameSessions(t, gone, was)
+		}
+		if err := was.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range storetest.Sessions(t, gone) {
+			if info.GoneSince.IsZero() {
+				t.Errorf("%s is not gone", info.ID)
+			}
+			plan, err := gone.Features().Plan(t.Context(), model.Change{Op: model.OpGiveBack, Ref: model.Ref{Session: info.ID}})
+			if errors.Is(err, model.ErrNoSession) {
+				continue // it came back with another
+			}
+			if err == nil {
+				_, err = gone.Features().Apply(t.Context(), plan)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		back := readAll(t, found.At)
+		for path, want := range all {
+			if got, is := back[path]; !is {
+				if !ofNoSession(path) {
+					t.Errorf("%s is not back", path)
+				}
+			} else if got != want {
+				t.Errorf("%s is %v %v, and was %v %v", path, got.mode, got.modified, want.mode, want.modified)
+			}
+			delete(back, path)
+		}
+		for path := range back {
+			t.Errorf("%s was not there", path)
+		}
+		live, err := found.Kind.Open(t.Context(), found.At)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if was, err = found.Kind.Open(t.Context(), aside); err != nil {
+			t.Fatal(err)
+		}
+		if found.Name != "aider" {
+			sameSessions(t, live, was)
+		}
+		if err := errors.Join(was.Close(), live.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if left := storetest.Sessions(t, gone); len(left) > 0 {
+			t.Errorf("%d sessions are gone still", len(left))
+		}
+	})
+}
+
+// ofNoSession reports whether a file of a Genkit project may belong to none of its sessions: what describes a running
+// process, traces of other flows, and what was laid beside the sessions by hand.
+func ofNoSession(path string) bool {
+	name := filepath.Base(path)
+	dir := filepath.Base(filepath.Dir(path))
+	return dir == "runtimes" || dir == "traces" || strings.HasPrefix(name, "sample-") || strings.HasPrefix(name, "go-") || name == "orphan-output.json"
+}
+
+// sameSessions compares the states of two stores.
+func sameSessions(t *testing.T, got, want store.Store) {
+	t.Helper()
+	sessions := storetest.Sessions(t, want)
+	if n := len(storetest.Sessions(t, got)); n != len(sessions) {
+		t.Errorf("%d sessions, and there were %d", n, len(sessions))
+	}
+	for _, info := range sessions {
+		list := storetest.Headers(t, want, info.ID)
+		if now := storetest.Headers(t, got, info.ID); !reflect.DeepEqual(now, list) {
+			t.Errorf("%s: the headers are\n%+v\nand not\n%+v", info.ID, now, list)
+			continue
+		}
+		for i := range list {
+			if !bytes.Equal(stateOf(t, got, &list[i]), stateOf(t, want, &list[i])) {
+				t.Errorf("%s #%d is another state", info.ID, i)
+			}
+		}
+	}
 }

@@ -145,7 +145,7 @@ func describeWrites(p *model.Plan, undo string) string {
 	switch {
 	case p.Op == model.OpPurge:
 		return text + "; this cannot be undone"
-	case p.Op == model.OpRun || undo == "":
+	case !p.CanBeUndone() || undo == "":
 		return text
 	}
 	return text + ", all undone by " + undo

@@ -349,7 +349,11 @@ func (p *Pane) putRow(r *cell.Row, line int) {
 func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
 	g, row, end := &p.styles.Glyphs, &p.content.rows[i], r.Room()-width
 	danger, agents := p.dangerOf(row), ""
-	if danger != "" {
+	switch {
+	case danger == "":
+	case !row.GoneSince.IsZero():
+		danger = g.Gone + " " + danger
+	default:
 		danger = g.Damaged + " " + danger
 	}
 	if n := len(p.content.agents[i]); n > 0 && r.Room()-end > wordsWidth {
@@ -379,6 +383,9 @@ func (p *Pane) putWords(r *cell.Row, tokens *theme.Tokens, i, width int) {
 func (p *Pane) dangerOf(row *Row) string {
 	if sum := p.sums[NameOf(row)]; sum != nil && sum.Danger != "" {
 		return sum.Danger
+	}
+	if !row.GoneSince.IsZero() {
+		return "gone since " + row.GoneSince.In(p.content.day.now.Location()).Format("Jan 2 2006")
 	}
 	const day, soon = 24 * time.Hour, 3 * 24 * time.Hour
 	left := row.ExpiresAt.Sub(p.content.day.now)

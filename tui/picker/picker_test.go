@@ -97,6 +97,15 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	}
 }
 
+// A session that is kept and whose files are gone says since when, and nothing of its age.
+func TestPane_saysWhatIsGone(t *testing.T) {
+	info := model.SessionInfo{ID: "a", Title: "words", UpdatedAt: noon, ExpiresAt: noon, GoneSince: noon}
+	p := openRows(98, 18, rowsOf(claude, info))
+	if got := screen(p, 18); !strings.Contains(got, "⌫ gone since "+noon.Format("Jan 2 2006")) || strings.Contains(got, "delete") {
+		t.Error(got)
+	}
+}
+
 // A session that the tool deletes for its age soon says so, with or without sums.
 func TestPane_saysWhatExpires(t *testing.T) {
 	for left, want := range map[time.Duration]string{

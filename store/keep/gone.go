@@ -1,0 +1,456 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine"
+	"hindcast/store/home"
+	"hindcast/store/media/sqlitefile"
+)
+
+// whyNot is why a session whose files are gone does not change.
+const whyNot = "its files are gone: give it back first"
+
+// keptStore is a row of the table stores.
+type keptStore struct {
+	id       int64
+	kind, at string
+	seen     time.Time
+}
+
+// listStores returns the stores of the archive, none if there is no archive.
+func (a *Archive) listStores(ctx context.Context) (list []keptStore, err error) {
+	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
+		list = nil
+		return t.Each(ctx, func(scan func(...any) error) error {
+			var s keptStore
+			var seen int64
+			err := scan(&s.id, &s.kind, &s.at, &seen)
+			s.seen = time.Unix(0, seen)
+			list = append(list, s)
+			return err
+		}, "SELECT store, kind, at, seen FROM stores ORDER BY store")
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// Gone returns the stores whose kept files are gone, some or all. Each lists the sessions that are kept and that the tool has no
+// more. It looks at every file that is kept.
+func (a *Archive) Gone(ctx context.Context) (found []store.Found, err error) {
+	list, err := a.listStores(ctx)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	gone := map[int64]bool{}
+	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
+		clear(gone)
+		return t.Each(ctx, func(scan func(...any) error) error {
+			var of int64
+			var name string
+			if err := scan(&of, &name); err != nil || gone[of] {
+				return err
+			}
+			gone[of] = isMissing(name)
+			return ctx.Err()
+		}, "SELECT store, name FROM files WHERE newest = 1")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the archive %q: %w", a.path, err)
+	}
+	for _, s := range list {
+		k, known := a.findKind(s.kind)
+		if !gone[s.id] || !known {
+			continue
+		}
+		kind := store.Kind{Name: k.Name, Framework: k.Framework, Open: func(ctx context.Context, _ string) (store.Store, error) { return a.openGone(ctx, k, s) }}
+		found = append(found, store.Found{
+			Identity: store.Identity{Kind: kind, At: home.KeptScheme + s.at, Why: "kept in " + a.path}, Sessions: store.Uncounted,
+		})
+	}
+	return found, nil
+}
+
+// isMissing reports whether there is nothing at a name.
+func isMissing(name string) bool {
+	_, err := os.Lstat(filepath.FromSlash(name))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// goneStore has the sessions of a store that are kept and that the tool has no more. It is the store of their kind, on
+// the bytes that are kept.
+type goneStore struct {
+	store.Store
+	a        *Archive
+	kind     engine.Kind
+	of       keptStore
+	source   *Source
+	end      context.CancelFunc
+	features store.Features
+
+	mu   sync.Mutex
+	live store.Store // nil if it is not open
+}
+
+// openGone opens the sessions of a store that are gone.
+func (a *Archive) openGone(ctx context.Context, k engine.Kind, of keptStore) (store.Store, error) {
+	a = New(a.path, a.kinds) // it is closed with the store
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	source := a.sourceOf(life, filepath.ToSlash(of.at), nil)
+	inner, err := k.OpenAt(ctx, engine.Site{On: source})
+	if err != nil {
+		end()
+		err = errors.Join(err, a.Close())
+		return nil, fmt.Errorf("open what is kept of %q: %w", of.at, err)
+	}
+	s := &goneStore{Store: inner, a: a, kind: k, of: of, source: source, end: end}
+	f := inner.Features()
+	f.Find, f.AnyOrder, f.Tally, f.Only, f.Watch = s.findGone, nil, nil, nil, nil
+	f.Kept, f.Plan, f.Apply, f.Journal, f.Lacks = true, s.planBack, s.applyBack, nil, lacksOf
+	f.Import, f.PlanConvert, f.NamesForks, f.LabelFile = nil, nil, nil, nil
+	f.Resume = func(_ context.Context, ref model.Ref) ([]model.Resume, error) {
+		return []model.Resume{{Call: "hindcast give-back " + quoteWord(ref.Session), Then: "puts the files back where they were, so that the tool resumes it"}}, nil
+	}
+	s.features = f
+	return s, nil
+}
+
+// quoteWord returns a word for a shell.
+func quoteWord(word string) string {
+	if strings.IndexFunc(word, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/:._-", r))
+	}) < 0 && word != "" && word[0] != '-' {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func lacksOf(op model.Op) string {
+	if op == model.OpGiveBack || op == model.OpRestore {
+		return ""
+	}
+	return whyNot
+}
+
+// Address returns the address of the kept store.
+func (s *goneStore) Address() string { return home.KeptScheme + s.of.at }
+
+// Features returns the features of the kind, without those that write, and with a plan that gives back.
+func (s *goneStore) Features() store.Features { return s.features }
+
+// Close closes both stores.
+func (s *goneStore) Close() error {
+	s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := errors.Join(s.Store.Close(), s.a.Close())
+	if s.live != nil {
+		err = errors.Join(err, s.live.Close())
+		s.live = nil
+	}
+	return err
+}
+
+// openLive returns the store of the tool, nil if it does not exist any more.
+func (s *goneStore) openLive(ctx context.Context) (store.Store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := os.Stat(s.of.at); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if s.live != nil {
+		return s.live, nil
+	}
+	_, known, err := s.kind.Recognise(ctx, s.of.at)
+	if err == nil && known {
+		s.live, err = s.kind.Kind.Open(ctx, s.of.at)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return s.live, err
+}
+
+// findGone implements [store.Features].Find: a session that the tool has is not gone.
+func (s *goneStore) findGone(ctx context.Context, session string) error {
+	live, err := s.openLive(ctx)
+	if err != nil {
+		return err
+	}
+	if live != nil {
+		if err := store.Find(ctx, live, session); err == nil {
+			return model.ErrNoSession
+		} else if !errors.Is(err, model.ErrNoSession) {
+			return err
+		}
+	}
+	return store.Find(ctx, s.Store, session)
+}
+
+// Sessions returns the sessions that are gone, the newest first.
+func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		there := map[string]bool{}
+		live, err := s.openLive(ctx)
+		if err == nil && live != nil {
+			for info, failed := range store.AnyOrder(ctx, live) {
+				if err = failed; err != nil {
+					break
+				}
+				there[info.ID] = true
+			}
+		}
+		var since func(session string) time.Time
+		if err == nil {
+			since, err = s.goneTimes()
+		}
+		if err != nil {
+			yield(model.SessionInfo{}, err)
+			return
+		}
+		for info, err := range s.Store.Sessions(ctx) {
+			if there[info.ID] && err == nil {
+				continue
+			}
+			info.GoneSince, info.ExpiresAt = since(info.ID), time.Time{}
+			if !yield(info, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// goneTimes returns a function that tells since when a session is gone: when a file with its name was first missed, or
+// else when the store was last seen with all of them.
+func (s *goneStore) goneTimes() (since func(session string) time.Time, err error) {
+	if err := s.source.loadFiles(); err != nil {
+		return nil, err
+	}
+	by := map[string]time.Time{}
+	last := s.of.seen
+	for name, f := range s.source.files {
+		if f.goneAt.IsZero() {
+			continue
+		}
+		for _, word := range strings.Split(name, "/") {
+			stem := strings.TrimSuffix(word, path.Ext(word))
+			by[word], by[stem] = f.goneAt, f.goneAt
+			if at := len(stem) - uuidLen; at > 0 {
+				by[stem[at:]] = f.goneAt
+			}
+		}
+	}
+	return func(session string) time.Time {
+		for _, word := range append([]string{session}, strings.Split(session, "/")...) {
+			if at := by[word]; !at.IsZero() {
+				return at
+			}
+		}
+		return last
+	}, nil
+}
+
+// uuidLen is the length of a UUID, with which the names of many transcripts end.
+const uuidLen = 36
+
+// backFile is a file that is given back.
+type backFile struct {
+	name string
+	f    *keptFile
+}
+
+// sessionFiles returns the kept files of a session, in order: so many that its kind reads the same of them as of all
+// that is kept. A session that they make appear beside it comes along whole.
+func (s *goneStore) sessionFiles(ctx context.Context, session string) (list []backFile, err error) {
+	names, wanted := map[string]bool{}, []string{session}
+	for done := 0; done < len(wanted); done++ {
+		own, read, err := s.ownFiles(ctx, wanted[done])
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range own {
+			names[name] = true
+		}
+		some, err := s.openSome(ctx, names)
+		if err == nil && !sameHeaders(ctx, some, s.Store, wanted[done]) {
+			for name := range read.read {
+				names[name] = true
+			}
+			some, err = s.openSome(ctx, names)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for info, err := range some.Sessions(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(wanted, info.ID) && s.findGone(ctx, info.ID) == nil {
+				wanted = append(wanted, info.ID)
+			}
+		}
+		if err := some.Close(); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if f := s.source.files[name]; f != nil {
+			list = append(list, backFile{name, f})
+		}
+	}
+	return list, nil
+}
+
+// openSome opens the store as it will be with some of its files back.
+func (s *goneStore) openSome(ctx context.Context, names map[string]bool) (store.Store, error) {
+	some := &kept{a: s.a, ctx: s.source.ctx, files: map[string]*keptFile{}}
+	for name, f := range s.source.files {
+		if names[name] || !isMissing(name) {
+			some.files[name] = f
+		}
+	}
+	some.enterAll()
+	return s.kind.OpenAt(ctx, engine.Site{On: &Source{some, s.source.at, nil}})
+}
+
+// sameHeaders reports whether two stores have the same snapshots of a session.
+func sameHeaders(ctx context.Context, a, b store.Store, session string) bool {
+	next, stop := iter.Pull2(b.Headers(ctx, session))
+	defer stop()
+	for x, err := range a.Headers(ctx, session) {
+		y, unread, more := next()
+		if err != nil || unread != nil || !more || x.Ref() != y.Ref() || x.Orphaned != y.Orphaned || x.ParentID != y.ParentID {
+			return false
+		}
+	}
+	_, _, more := next()
+	return !more
+}
+
+// ownFiles returns the kept files of a session, and those that its kind reads for it. These are its own:
+//
+//	a file that its kind reads for it or for its sub-agents, more often than to find any session
+//	a file that is called as the session is, or lies in a folder that is called so
+//
+// Others come along if they lie in a folder around its own files: a file by which a session is found, and a file with
+// an ending that no file of its own has. Such are the records of a project, an index, and traces.
+func (s *goneStore) ownFiles(ctx context.Context, session string) (list []string, reading *recorder, err error) {
+	ids := []string{session}
+	for info, err := range s.Store.Sessions(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if info.Parent == session || strings.HasPrefix(info.ID, session+"/") {
+			ids = append(ids, info.ID)
+		}
+	}
+	finding, err := s.recordSessions(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if reading, err = s.recordSessions(ctx, ids); err != nil {
+		return nil, nil, err
+	}
+	named := map[string]bool{}
+	for _, id := range append(ids, strings.Split(session, "/")...) {
+		named[id] = true
+	}
+	isRead := map[string]bool{}
+	for name, n := range reading.read {
+		isRead[name] = n > finding.read[name]
+	}
+	if !slices.Contains(slices.Collect(maps.Values(isRead)), true) { // to find it the kind reads all of it
+		for name := range reading.read {
+			isRead[name] = true
+		}
+	}
+	for name, is := range isRead {
+		if is {
+			named[strings.TrimSuffix(name, path.Ext(name))] = true
+		}
+	}
+	own, around, endings := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	root := filepath.ToSlash(s.of.at)
+	for name := range s.source.files {
+		if isRead[name] || isNamed(name, named) {
+			own[name], endings[path.Ext(name)] = true, true
+			dir := path.Dir(name)
+			for around[ownFolder(root, dir)] = true; isBelow(dir, root); dir = path.Dir(dir) {
+				around[dir] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.source.files)) {
+		dir := path.Dir(name)
+		near := around[dir] || around[ownFolder(root, dir)] && dir != root
+		if own[name] || near && (finding.read[name] > 0 || dir != root && !endings[path.Ext(name)]) || dir == root && reading.read[name] > 0 {
+			list = append(list, name)
+		}
+	}
+	return list, reading, nil
+}
+
+// recordSessions reads sessions, and returns the files that their kind looks at. Without ids it looks for a session
+// that does not exist.
+func (s *goneStore) recordSessions(ctx context.Context, ids []string) (*recorder, error) {
+	seen := newRecorder()
+	inner, err := s.kind.OpenAt(ctx, engine.Site{On: &Source{s.source.kept, s.source.at, seen}})
+	if err != nil {
+		return nil, err
+	}
+	defer inner.Close() // it was only read
+	if len(ids) == 0 {
+		if err := store.Find(ctx, inner, "none"); err != nil && !errors.Is(err, model.ErrNoSession) {
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		var last model.Header
+		for h, err := range inner.Headers(ctx, id) {
+			if err != nil {
+				return nil, err
+			}
+			last = h
+		}
+		if _, err := inner.State(ctx, last.Ref()); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}
+
+// leastNamed is the length of the shortest id that stands for a session within the name of a file.
+const leastNamed = 16
+
+// isNamed reports whether a file, or a folder that it is in, is called by one of the names, with or without an ending,
+// or has a long one of them in its name.
+func isNamed(name string, named map[string]bool) bool {
+	for below := name; below != path.Dir(below); below = path.Dir(below) {
+		base := path.Base(below)
+		if named[below] || named[base] || named[strings.TrimSuffix(base, path.Ext(base))] {
+			return true
+		}
+	}
+	for id := range named {
+		if len(id) >= leastNamed && strings.Contains(path.Base(name), id) {
+			return true
+		}
+	}
+	return false
+}
