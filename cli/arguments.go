@@ -488,7 +488,7 @@ func (a *App) listGone(ctx context.Context) ([]store.Found, error) {
 	if err != nil {
 		return nil, nil
 	}
-	found, err := archive.Gone(ctx)
+	found, err := archive.ListGone(ctx)
 	return found, errors.Join(err, archive.Close())
 }
 

@@ -47,7 +47,7 @@ func TestHome_gone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := archive.Gone(t.Context())
+	gone, err := archive.ListGone(t.Context())
 	if err != nil || len(gone) != 1 {
 		t.Fatal(gone, err)
 	}

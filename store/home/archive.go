@@ -13,9 +13,9 @@ type Archive interface {
 	Path() string
 	// Keep keeps the files of a store.
 	Keep(ctx context.Context, f store.Found) (Kept, error)
-	// Gone returns the stores whose kept files are gone, some or all: each lists the sessions that are kept and that its tool has
+	// ListGone returns the stores whose kept files are gone, some or all: each lists the sessions that are kept and that its tool has
 	// no more, and its address begins with [KeptScheme]. They may be opened when the archive is closed.
-	Gone(ctx context.Context) ([]store.Found, error)
+	ListGone(ctx context.Context) ([]store.Found, error)
 	// Verify reads all files of the archive. The error is that of the archive itself.
 	Verify(ctx context.Context) (Verified, error)
 	// Close lets go of the archive.

@@ -51,9 +51,9 @@ func (a *Archive) listStores(ctx context.Context) (list []keptStore, err error) 
 	return list, err
 }
 
-// Gone returns the stores whose kept files are gone, some or all. Each lists the sessions that are kept and that the tool has no
+// ListGone returns the stores whose kept files are gone, some or all. Each lists the sessions that are kept and that the tool has no
 // more. It looks at every file that is kept.
-func (a *Archive) Gone(ctx context.Context) (found []store.Found, err error) {
+func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error) {
 	list, err := a.listStores(ctx)
 	if err != nil || len(list) == 0 {
 		return nil, err

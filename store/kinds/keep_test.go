@@ -348,7 +348,7 @@ func TestKeep_killed(t *testing.T) {
 // goneStores opens what is kept of a store and gone.
 func goneStore(t *testing.T, a *keep.Archive, found store.Found) store.Store {
 	t.Helper()
-	list, err := a.Gone(t.Context())
+	list, err := a.ListGone(t.Context())
 	if err != nil || len(list) != 1 || list[0].Name != found.Name {
 		t.Fatalf("gone are %v, %v", list, err)
 	}
@@ -372,7 +372,7 @@ func TestKeep_goneIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, aside := readAll(t, found.At), found.At+".aside"
-		if list, err := a.Gone(t.Context()); err != nil || len(list) > 0 {
+		if list, err := a.ListGone(t.Context()); err != nil || len(list) > 0 {
 			t.Fatalf("gone are %v, %v", list, err)
 		}
 		if err := os.Rename(found.At, aside); err != nil {
