@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,16 +39,21 @@ type Databases struct {
 	Below []string
 	// Tables tell a database of the agent, each with the columns that it must have.
 	Tables map[string]string
+	// Unread says of a table why a database that has it, and not the Tables, is not read.
+	Unread map[string]string
 
 	mu    sync.Mutex
 	files map[string]*sqlitefile.File
 	// queried counts the transactions.
 	queried atomic.Int64
+	// foreign has the reasons of Unread that were met, by the names of the databases.
+	foreign map[string]string
 }
 
 // based is a format that embeds Databases.
 type based interface {
 	Names(ctx context.Context, in engine.In) ([]string, error)
+	foreignReason(meant func(name string) bool) string
 	watchFiles(ctx context.Context, changes <-chan struct{}) (<-chan struct{}, error)
 	closeFiles() error
 }
@@ -64,7 +70,7 @@ func (d *Databases) fileOf(name string) *sqlitefile.File {
 	defer d.mu.Unlock()
 	f := d.files[name]
 	if f == nil {
-		f = sqlitefile.New(filepath.Join(d.Dir, name), d.checkTables)
+		f = sqlitefile.New(filepath.Join(d.Dir, name), func(ctx context.Context, t *sqlitefile.Tx) error { return d.checkTables(ctx, t, name) })
 		if d.files == nil {
 			d.files = map[string]*sqlitefile.File{}
 		}
@@ -74,7 +80,7 @@ func (d *Databases) fileOf(name string) *sqlitefile.File {
 }
 
 // checkTables returns errForeign for a database without the tables.
-func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx) error {
+func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name string) error {
 	for table, columns := range d.Tables {
 		has, err := t.Columns(ctx, table)
 		if err != nil {
@@ -84,6 +90,9 @@ func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx) error {
 			if has[column] {
 				continue
 			}
+			if err := d.noteForeign(ctx, t, name); err != nil {
+				return err
+			}
 			if what, err := t.Instead(ctx, table); err != nil || what != "" {
 				return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, table, what))
 			}
@@ -91,6 +100,37 @@ func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx) error {
 		}
 	}
 	return nil
+}
+
+// noteForeign notes why a database without the tables is not read.
+func (d *Databases) noteForeign(ctx context.Context, t *sqlitefile.Tx, name string) error {
+	for table, why := range d.Unread {
+		has, err := t.Columns(ctx, table)
+		if err != nil {
+			return err
+		}
+		if len(has) > 0 {
+			d.mu.Lock()
+			if d.foreign == nil {
+				d.foreign = map[string]string{}
+			}
+			d.foreign[name] = why
+			d.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// foreignReason returns why a database of some names is not read, "" where there is no reason.
+func (d *Databases) foreignReason(meant func(name string) bool) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(d.foreign)) {
+		if meant(name) {
+			return d.foreign[name]
+		}
+	}
+	return ""
 }
 
 // isDatabase reports whether a file is one by its name.

@@ -248,6 +248,7 @@ func (s *Store) askSamples(ctx context.Context, in engine.In, heads tree.Tree) (
 		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return s.only == "" || s.isMeant(name) }) {
 			return signed{yes: err == nil}, ctx.Err()
 		}
+		said.foreign = d.foreignReason(func(name string) bool { return s.only == "" || s.isMeant(name) })
 	}
 	spots, err := s.samples(ctx, in)
 	if err != nil {

@@ -1,9 +1,12 @@
 package opencode
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 
@@ -30,6 +33,24 @@ func TestCheck_namesOpencode2(t *testing.T) {
 		}
 		if len(storetest.Sessions(t, s)) != sessionsOfMany {
 			t.Errorf("%d sessions", len(storetest.Sessions(t, s)))
+		}
+	}
+}
+
+// A database of opencode 2 alone is no store, and why is said.
+func TestRecognise_opencode2(t *testing.T) {
+	dir := t.TempDir()
+	for name, table := range map[string]string{"opencode.db": "session_v2", "else.db": "other"} {
+		write(t, filepath.Join(dir, name), nil)
+		db := sqlitefile.NewOwn(filepath.Join(dir, name), "", nil)
+		err := db.Fill(t.Context(), executing(t, []string{"CREATE TABLE " + table + " (id text PRIMARY KEY)"}))
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at, want := range map[string]string{".": "sessions of opencode 2 are not read", "opencode.db": "sessions of opencode 2 are not read", "else.db": ""} {
+		if why, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(dir, at)); ok || err != nil || why != want {
+			t.Errorf("%s: %q, %v, %v", at, why, ok, err)
 		}
 	}
 }

@@ -60,7 +60,7 @@ var agent = &chat.Agent{
 			"session": "id parent_id title directory time_updated",
 			"message": "id session_id time_created time_updated data",
 			"part":    "id message_id session_id time_updated data",
-		}}}
+		}, Unread: map[string]string{"session_v2": "sessions of opencode 2 are not read"}}}
 	},
 	Levels: []watch.Level{{Name: exports}},
 	Moved:  chat.Moved{Variable: "OPENCODE_DB"}, Database: database,
