@@ -16,6 +16,7 @@ import (
 // keepCommand is `hindcast keep`.
 func (a *App) keepCommand() *cobra.Command {
 	var to string
+	var schedule bool
 	cmd := &cobra.Command{
 		Use:   "keep [STORE...]",
 		Short: "keep the files of sessions, so that none is lost when its tool deletes them",
@@ -26,6 +27,9 @@ is new. The stores stay as they are, and their tools may run meanwhile. A file t
 written over is kept in both versions. Nothing ever leaves the archive by itself.
 
 The archive is hindcast/kept.db in $XDG_DATA_HOME or ~/.local/share, for your eyes alone.
+hindcast give-back puts a session back that was deleted. --schedule prints what has the
+system keep sessions every hour, and changes nothing.
+
 Files that no session needs are left out, such as the credentials of a tool. Sessions that
 are rows of a database are not kept yet, and it says so.`,
 		Example: `  hindcast keep
@@ -34,8 +38,18 @@ are rows of a database are not kept yet, and it says so.`,
 		Args:              argsBetween(0, 1000),
 		ValidArgsFunction: completeStore,
 		RunE: a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
+			if schedule {
+				return p.writeSchedule()
+			}
 			return a.onArchive(to, func(archive home.Archive) error { return a.keepStores(ctx, p, archive, args) })
 		}),
+	}
+	cmd.Flags().BoolVar(&schedule, "schedule", false, "print what has the system keep sessions every hour, and change nothing")
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if schedule && (len(args) > 0 || asJSON(cmd)) {
+			return usagef("keep --schedule prints text, and takes neither a STORE nor --json")
+		}
+		return nil
 	}
 	cmd.PersistentFlags().StringVar(&to, "to", "", "the `FILE` of the archive")
 	cmd.AddCommand(&cobra.Command{
