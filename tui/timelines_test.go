@@ -82,6 +82,7 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"crewai", "crewai/checkpoints.db", "tour-77f0b5ae"},
 		{"crush", "coding/crush/crush.db", "f306c145-4c83-492c-b575-739c30bbced4"},
 		{"cursor", "coding/cursor", "5b0c1f0e-2a54-4c61-9a59-0f1d6f3a1a01"},
+		{"cline", "coding/cline", "1796026136696_f89vn"},
 		{"vscode-chat", "coding/vscode-chat", "7c1e0f5e-2a54-4c61-9a59-0f1d6f3a1b01"},
 		{"gemini", "coding/gemini-cli", "1b5ede93-2b00-4913-81da-ca579b4743a0"},
 		{"genkit", "genkit/go-1.13.1", "toggler/sess-aba"},

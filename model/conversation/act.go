@@ -79,7 +79,7 @@ func (v Verb) Writes() bool { return v == verbEdit || v == verbWrite }
 // tools are the tools of coding agents by their names in lower case, without the signs between words. Sources: the
 // recorded sessions below testdata, and the agents' own tools as of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61,
 // opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10; of Cursor its public transcripts, and
-// the tools of vscode-copilot-chat.
+// the tools of vscode-copilot-chat and of Cline 3.0.
 var tools = map[string]Verb{
 	"bash": verbCommand, "shell": verbCommand, "localshell": verbCommand, "execcommand": verbCommand, "containerexec": verbCommand,
 	"shellcommand": verbCommand, "runshellcommand": verbCommand, "executebash": verbCommand, "terminal": verbCommand, "powershell": verbCommand,

@@ -51,7 +51,7 @@ var blocks = map[string]part{
 	"environment_info": aside, "workspace_info": aside, "user_info": aside, "environment_details": aside,
 	"image": picture, "images": picture, "file": aside,
 	"user_query": prompt, "userRequest": prompt, "user_message": prompt, "user_request": prompt, "user_prompt": prompt,
-	"task": prompt, "feedback": prompt, "answer": prompt, "issue_description": prompt,
+	"user_input": prompt, "mode_notice": aside, "task": prompt, "feedback": prompt, "answer": prompt, "issue_description": prompt,
 	"command-name": command, "command-message": command, "command-args": command, "bash-input": shell,
 }
 

@@ -311,7 +311,7 @@ func TestBucket_saysWhatIsNotOpened(t *testing.T) {
 		"s3://b/db":             "s3://b/db/crush.db is a SQLite database: that is read from a disk alone, so copy it first",
 		"s3://b/db/crush.db":    "s3://b/db/crush.db is a SQLite database: that is read from a disk alone, so copy it first",
 		"s3://b/text/notes.txt": "s3://b/text/notes.txt is one object of no format",
-		"s3://b/text":           "tried strands, strands-snapshots, genkit, agent-framework, crewai, pi, claude-code, codex, gemini-cli, qwen, kimi, openhands, copilot-cli, vscode-chat, aider, atif, trajectory",
+		"s3://b/text":           "tried strands, strands-snapshots, genkit, agent-framework, crewai, pi, claude-code, codex, gemini-cli, qwen, kimi, openhands, copilot-cli, vscode-chat, cline, aider, atif, trajectory",
 		"s3://b/none":           "nothing is below that prefix",
 	} {
 		_, err := allKinds.At(s.URL).Open(t.Context(), address)

@@ -233,6 +233,7 @@ var listing = map[string]struct {
 	"aider":             {why: "a file has the chats of a project one behind the other, and no index: it is read once, and again when it changed"},
 	"copilot-cli":       {most: 64},
 	"vscode-chat":       {most: 64},
+	"cline":             {most: 64},
 	"atif":              {why: "a document of 56 kB and less is read once for each run in it"},
 	"trajectory":        {most: 64},
 	"gemini-cli":        {most: 64},

@@ -14,6 +14,7 @@ import (
 	"hindcast/store/kinds/agno"
 	"hindcast/store/kinds/aider"
 	"hindcast/store/kinds/claudecode"
+	"hindcast/store/kinds/cline"
 	"hindcast/store/kinds/codex"
 	"hindcast/store/kinds/copilot"
 	"hindcast/store/kinds/crewai"
@@ -90,6 +91,7 @@ func described(cache *files.Cache, data string) []engine.Kind {
 		crush.Kind(cache),
 		cursor.Kind(cache),
 		vscodechat.Kind(cache),
+		cline.Kind(cache),
 		aider.Kind(cache),
 		{Kind: remote.Kind()},
 	}

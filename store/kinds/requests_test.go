@@ -219,7 +219,7 @@ func TestRequests_promptOfStrandsSnapshots(t *testing.T) {
 // requestStores are the stores that the table of requests is made of.
 var requestStores = []string{
 	"files/claude-code", "coding/claude-code/projects", "coding/codex", "coding/gemini-cli", "coding/qwen", "coding/kimi", "coding/copilot-cli", "coding/opencode", "coding/openhands",
-	"coding/pi", "coding/crush", "coding/cursor", "coding/vscode-chat", "coding/aider/.aider.chat.history.md", "strands/python-file", "strands/python-snapshot", "strands/typescript/unified", "genkit/devproject-go-1.13.1",
+	"coding/pi", "coding/crush", "coding/cursor", "coding/vscode-chat", "coding/cline", "coding/aider/.aider.chat.history.md", "strands/python-file", "strands/python-snapshot", "strands/typescript/unified", "genkit/devproject-go-1.13.1",
 	"genkit/stepsproject-go-1.13.1", "langgraph/agent.db", "langgraph/delta.db", "langgraph/js.db", "adk/sqlite_service.db", "inputs/adk-compaction.db",
 	"openaiagents/advanced.db", "openaiagents/sqlite_session.db", "agent-framework/agents", "agent-framework/history", "crewai/checkpoints.db", "crewai/json",
 	"mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db", "trajectory/atif", "trajectory/agents",

@@ -34,6 +34,7 @@ var stores = []struct{ Kind, from, to string }{
 	{"crush", "coding/crush", ".crush"},
 	{"cursor", "coding/cursor", "~/.config/Cursor/User"},
 	{"vscode-chat", "coding/vscode-chat", "~/.config/Code/User"},
+	{"cline", "coding/cline", "~/.cline/data/sessions"},
 	{"aider", "coding/aider/.aider.chat.history.md", ".aider.chat.history.md"},
 	{"strands-snapshots", "strands/python-snapshot", "saved"},
 	{"genkit", "genkit/go-1.13.1", ".snapshots"},

@@ -1,0 +1,380 @@
+// Package cline reads the sessions of Cline: of its command and SDK, and the tasks of its extension for VS Code and of
+// the extensions made from that, Roo Code and Kilo Code.
+//
+//	~/.cline/data/sessions/ID/ID.json              the manifest: folder, model, title
+//	~/.cline/data/sessions/ID/ID.messages.json     {"messages": […], "system_prompt": …}, written anew as it grows
+//	~/.cline/data/sessions/ID/ID.compaction.json   the messages that are sent in place of the first ones
+//	~/.cline/data/sessions/ID/AGENT.messages.json  of a sub-agent
+//	globalStorage/saoudrizwan.claude-dev/tasks/ID/api_conversation_history.json   […], of the extension
+//	globalStorage/saoudrizwan.claude-dev/tasks/ID/ui_messages.json                times and costs
+//	globalStorage/saoudrizwan.claude-dev/state/taskHistory.json                   the tasks that the extension lists
+//
+// A session is a chain. Cline cuts a task where it is restored, and the command begins another session then. The format
+// is defined by messages-contract-v1.md and session-manifest.ts of cline/cline; the command of 3.0.65 wrote the sessions
+// of the tests.
+//
+//	cline.go    where sessions are, and what the list shows of one
+//	message.go  a message
+//	fork.go     the messages up to one as a new session
+package cline
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/model/request"
+	"hindcast/store"
+	"hindcast/store/engine"
+	"hindcast/store/engine/chat"
+	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
+	"hindcast/store/media/watch"
+)
+
+// Kind describes the sessions of Cline. cache keeps titles; it may be nil.
+func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
+
+const (
+	messagesEnd, historyFile   = ".messages.json", "api_conversation_history.json"
+	tasksFolder, listFile      = "tasks", "state/taskHistory.json"
+	compactionEnd, manifestEnd = ".compaction.json", ".json"
+)
+
+var agent = &chat.Agent{
+	Name: "cline", Framework: "Cline", IDs: "Cline's id of the message, or its place among them",
+	Roots: []string{".", "data/sessions", "sessions"}, Home: "cline",
+	Inner:  inner,
+	Shape:  "ID/ID.messages.json or tasks/ID/api_conversation_history.json with messages",
+	Noun:   "a session of Cline",
+	Signs:  func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
+	Format: func(string) chat.Format { return &format{} },
+	Levels: []watch.Level{{}, {}, {}},
+	Places: func(around store.Surroundings) []string {
+		list := chat.Places(around, "CLINE_SESSION_DATA_DIR", ".cline/data/sessions")
+		if data := around.FolderOf("CLINE_DATA_DIR"); data != "" && around.FolderOf("CLINE_SESSION_DATA_DIR") == "" {
+			list = []string{filepath.Join(data, "sessions")}
+		}
+		var below []string
+		for _, editor := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor"} {
+			for _, extension := range []string{"saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code"} {
+				below = append(below, editor+"/User/globalStorage/"+extension)
+			}
+		}
+		return append(list, chat.ConfigPlaces(around, below...)...)
+	},
+	Moved:  chat.Moved{Variable: "CLINE_SESSION_DATA_DIR"},
+	Passes: "Cline does not open the session",
+}
+
+// signOf identifies a file by its beginning: a list of messages, or an object with one.
+func signOf(head []byte) chat.Sign {
+	whole := chat.ParseHead(bytes.TrimSpace(head))
+	list, sign := whole, chat.Sign{}
+	if whole.Kind() == jsontape.Object {
+		list = whole.Get("messages")
+		sign.Fits = whole.Get("sessionId").There() && list.Kind() == jsontape.Array
+	}
+	for v := range list.Each() {
+		role := v.Get("role").Text()
+		if role != "user" && role != "assistant" {
+			return chat.Sign{}
+		}
+		return chat.Sign{Fits: true, Misses: map[bool]string{true: "content"}[chat.BodyOf(v, v.Get("content")) == chat.ForeignBody]}
+	}
+	return sign
+}
+
+// inner returns how far above a folder the storage is.
+func inner(dir string, t tree.Tree) int {
+	has := func(file string) bool {
+		at, err := t.Stamp(file)
+		return err == nil && at.Kind != files.Nothing
+	}
+	switch {
+	case has(filepath.Base(dir) + messagesEnd):
+		return 1
+	case has(historyFile):
+		return 2
+	case filepath.Base(dir) == tasksFolder:
+		return 1
+	}
+	return 0
+}
+
+// format implements chat.Forker, chat.Caller, chat.Requester, chat.Carrier and chat.Several.
+type format struct{}
+
+// Spots implements chat.Format.
+func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err error) {
+	if _, err := in.List("."); err != nil {
+		return nil, err
+	}
+	for _, pattern := range []string{"*/*" + messagesEnd, tasksFolder + "/*/" + historyFile} {
+		for _, file := range chat.Match(in, pattern) {
+			list = append(list, f.Spot(file))
+		}
+	}
+	return list, ctx.Err()
+}
+
+// ReadOpened implements chat.Several.
+func (f *format) ReadOpened(_ context.Context, in engine.In, file string) ([]chat.Spot, error) {
+	usual := strings.HasSuffix(file, messagesEnd) || path.Base(file) == historyFile
+	if !usual || !chat.HeadTells(in, file, "cline", func(head []byte) bool { return signOf(head).Read() }) {
+		return nil, nil
+	}
+	return []chat.Spot{f.Spot(file)}, nil
+}
+
+// Spot implements chat.Format.
+func (f *format) Spot(file string) chat.Spot {
+	dir, base := path.Dir(file), path.Base(file)
+	at := chat.Spot{File: file, ID: strings.TrimSuffix(base, messagesEnd), Named: true}
+	switch {
+	case base == historyFile:
+		at.ID, at.More = path.Base(dir), []string{path.Join(dir, "ui_messages.json")}
+	case path.Base(dir) == at.ID || dir == ".":
+		stem := strings.TrimSuffix(file, messagesEnd)
+		at.More = []string{stem + manifestEnd, stem + compactionEnd}
+	default:
+		at.ID = path.Base(dir) + "/" + at.ID
+	}
+	return at
+}
+
+// isTask reports whether a session is a task of the extension.
+func isTask(at chat.Spot) bool { return path.Base(at.File) == historyFile }
+
+// readManifest returns the manifest of a session of the command, no value for another.
+func readManifest(in engine.In, at chat.Spot) chat.Value {
+	if len(at.More) < 2 {
+		return chat.Value{}
+	}
+	return chat.ReadJSON(in, at.More[0])
+}
+
+// Glance implements chat.Format.
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
+	const enough = 32 << 10
+	about := readManifest(in, at)
+	g.Project, g.Title = about.Get("cwd").Text(), titleOf(about)
+	head, err := tree.Head(in.Tree, at.File, enough)
+	if err != nil || g.Title != "" {
+		return g, err
+	}
+	var said chat.Opening
+	for v := range messagesOf(chat.ParseHead(head)).Each() {
+		if m := messageOf(v); !said.HasPrompt() {
+			said.Say(m.Summarise())
+		}
+	}
+	g.Title = said.Title()
+	return g, nil
+}
+
+// titleOf returns the title in a manifest.
+func titleOf(about chat.Value) string { return chat.StoredTitle(about.Get("metadata", "title").Text()) }
+
+// messagesOf returns the list of messages of a document.
+func messagesOf(whole chat.Value) chat.Value {
+	if list := whole.Get("messages"); list.There() {
+		return list
+	}
+	return whole
+}
+
+// Codes of faults.
+const (
+	// FaultTorn: a document ends in its middle.
+	FaultTorn = "torn-document"
+	// FaultUnlisted: the extension does not list a task.
+	FaultUnlisted = "unlisted-task"
+)
+
+// readDocument returns the value of a document. Of one that ends in its middle it has all that is whole.
+func readDocument(in engine.In, file string) (whole chat.Value, torn error, err error) {
+	data, _, err := in.Read(file, nil)
+	if err != nil {
+		return whole, nil, err
+	}
+	if whole, torn = chat.Parse(data); torn != nil {
+		whole = chat.ParseHead(data)
+	}
+	return whole, torn, nil
+}
+
+// Read implements chat.Format.
+func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
+	whole, torn, err := readDocument(in, at.File)
+	if err != nil {
+		return nil, err
+	}
+	about := readManifest(in, at)
+	s := &chat.Session{Spot: at, Head: -1, Title: titleOf(about), Project: about.Get("cwd").Text()}
+	if torn != nil {
+		s.Fault(FaultTorn, model.Loses, "", "the file ends in its middle, or is no JSON: "+torn.Error(), agent.Passes)
+	}
+	meta := &chat.Meta{Dir: s.Project, Version: about.Get("metadata", "sessionHistoryOrigin", "version").Text(), Mode: about.Get("metadata", "mode").Text()}
+	var times map[int]time.Time
+	if isTask(at) {
+		times = f.readTask(in, s)
+	}
+	compacted := readCompaction(in, at)
+	for v := range messagesOf(whole).Each() {
+		if !jsontape.Valid(v.Raw()) { // it is where the file ends
+			break
+		}
+		if n := len(s.Entries); n > 0 && n == compacted.count {
+			s.Head = s.Add(compacted.entry(n), s.Head)
+		}
+		m := messageOf(v)
+		meta = meta.With(chat.Meta{Model: m.Model})
+		n := len(s.Entries)
+		e := chat.Entry{
+			ID: cmp.Or(v.Get("id").Text(), strconv.Itoa(n+1)), At: chat.FirstTime(v.Get("ts")),
+			Said: m.Summarise(), Meta: meta, File: at.File, Records: []chat.Span{v.Span()},
+		}
+		if e.At.IsZero() {
+			e.At = times[n]
+		}
+		s.Head = s.Add(e, s.Head)
+	}
+	if n := len(s.Entries); n > 0 && n == compacted.count {
+		s.Head = s.Add(compacted.entry(n), s.Head)
+	}
+	if s.Head >= 0 {
+		facts := &s.Entries[s.Head].Facts
+		from := about.Get("metadata", "fork", "forkedFromSessionId").Text()
+		facts.Add("forked from", cmp.Or(from, about.Get("metadata", "checkpoint", "restoredFromSessionId").Text()))
+		sum := about.Get("metadata", "aggregateUsage")
+		facts.Count(model.Counted{Dollars: sum.Get("totalCost").Number()})
+	}
+	return s, nil
+}
+
+// compaction has the messages that are sent in place of the first of a session.
+type compaction struct {
+	file  string
+	count int
+	spans []chat.Span
+	said  chat.Said
+}
+
+// readCompaction returns the compaction of a session, the zero value without one.
+func readCompaction(in engine.In, at chat.Spot) (c compaction) {
+	if len(at.More) < 2 {
+		return c
+	}
+	whole, torn, err := readDocument(in, at.More[1])
+	if err != nil || torn != nil {
+		return c
+	}
+	c.file, c.count = at.More[1], int(whole.Get("source_message_count").Number())
+	for v := range whole.Get("messages").Each() {
+		if m := messageOf(v); len(c.spans) == 0 {
+			c.said = m.Summarise()
+		}
+		c.spans = append(c.spans, v.Span())
+	}
+	return c
+}
+
+// entry returns the entry of a compaction that is the nth of a session: the model reads it in place of all before.
+func (c *compaction) entry(n int) chat.Entry {
+	return chat.Entry{ID: "compaction", Event: "compaction", Said: c.said, File: c.file, Records: c.spans, Context: []int{n}}
+}
+
+// readTask reads the files beside a task of the extension. It returns the times of messages by their places.
+func (f *format) readTask(in engine.In, s *chat.Session) map[int]time.Time {
+	times, sum := map[int]time.Time{}, model.Counted{}
+	ui, _, _ := readDocument(in, s.Spot.More[0]) // without it there are no times
+	for v := range ui.Each() {
+		n := v.Get("conversationHistoryIndex")
+		if at := int(n.Number()); n.Kind() == jsontape.Number && times[at].IsZero() {
+			times[at] = v.Get("ts").Time()
+		}
+		if v.Get("say").Text() == "api_req_started" {
+			cost, _ := chat.Parse([]byte(v.Get("text").Text())) // without it nothing is counted
+			sum.Read += cost.Get("tokensIn").Number()
+			sum.Written += cost.Get("tokensOut").Number()
+			sum.Dollars += cost.Get("cost").Number()
+		}
+	}
+	list, _, err := readDocument(in, listFile)
+	if err != nil {
+		return times
+	}
+	for v := range list.Each() {
+		if v.Get("id").Text() == s.Spot.ID {
+			s.Title, s.Project = chat.StoredTitle(v.Get("task").Text()), v.Get("cwdOnTaskInitialization").Text()
+			return times
+		}
+	}
+	s.Fault(FaultUnlisted, model.Loses, "", "the task is not in "+listFile, "the extension does not list the task; it is in its folder all the same")
+	return times
+}
+
+// Messages implements chat.Format.
+func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+	records, err := chat.Values(in.Tree, e.File, e.Records)
+	for _, v := range records {
+		list = append(list, messageOf(v))
+	}
+	return list, err
+}
+
+// Request implements chat.Requester: the system prompt stands beside the messages.
+func (f *format) Request(_ context.Context, in engine.In, s *chat.Session, e *chat.Entry) (r request.Request, err error) {
+	if e.Said.Role != chat.Assistant || isTask(s.Spot) || s.At(e.Parent) < 0 {
+		return r, nil
+	}
+	whole, _, err := readDocument(in, s.Spot.File)
+	if err != nil {
+		return r, err
+	}
+	var messages [][]byte
+	for _, i := range s.Reads(s.At(e.Parent)) {
+		list, err := f.Messages(in, s, &s.Entries[i])
+		if err != nil {
+			return r, err
+		}
+		for _, m := range list {
+			sent := chat.Message{Role: m.Role, Blocks: m.Blocks}
+			messages = append(messages, sent.AppendJSON(nil))
+		}
+	}
+	r.Put("system", whole.Get("system_prompt").Raw())
+	return r.With(messages), nil
+}
+
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
+	if !s.IsHead(e) || isTask(s.Spot) || strings.Contains(s.Spot.ID, "/") {
+		return nil
+	}
+	return []model.Resume{{Call: s.Command(s.Project, "cline", "--id", s.Spot.ID), Then: "goes on from here"}}
+}
+
+// ReadCarried implements chat.Carrier.
+func (f *format) ReadCarried(_ context.Context, in engine.In, s *chat.Session) (list []chat.Carried, err error) {
+	whole, _, err := readDocument(in, s.Spot.File)
+	n := 0
+	for v := range messagesOf(whole).Each() {
+		if n++; !jsontape.Valid(v.Raw()) { // the fault of the file tells
+			break
+		}
+		if c, says := chat.CarriedOf(s.Spot.File, fmt.Sprintf("message %d", n), v.Get("role").Text(), v.Get("content")); says {
+			list = append(list, c)
+		}
+	}
+	return list, err
+}

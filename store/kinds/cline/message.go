@@ -1,0 +1,90 @@
+package cline
+
+import (
+	"bytes"
+	"strings"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/engine/chat"
+)
+
+// messageOf returns a message. A user's message with results of tools is a tool's.
+func messageOf(v chat.Value) chat.Message {
+	m := chat.Message{Role: chat.RoleOf(v.Get("role").Text()), Model: v.Get("modelInfo", "id").Text()}
+	if raw := v.Raw(); bytes.IndexByte(raw, '\n') < 0 {
+		m.Raw = [][]byte{raw}
+	} else {
+		m.Raw = [][]byte{jsontape.AppendCompact(nil, raw)}
+	}
+	if is := v.Get("metrics"); is.Get("inputTokens").There() {
+		m.Usage = conversation.Usage{
+			Counted: true, Input: is.Get("inputTokens").Number(), Output: is.Get("outputTokens").Number(),
+			CacheRead: is.Get("cacheReadTokens").Number(), CacheWrite: is.Get("cacheWriteTokens").Number(),
+			Cost: is.Get("cost").Number(), Priced: is.Get("cost").Number() > 0,
+		}
+	}
+	content := v.Get("content")
+	if content.Kind() == jsontape.String {
+		m.Blocks = append(m.Blocks, chat.TextBlock(content.Raw()))
+	}
+	if content.Kind() == jsontape.Array {
+		for part := range content.Each() {
+			m.Blocks = append(m.Blocks, blockOf(part))
+		}
+	}
+	if m.Role == chat.User && len(m.Blocks) > 0 && m.Blocks[0].Kind == conversation.ToolResult {
+		m.Role = chat.Tool
+	}
+	return m
+}
+
+// blockOf returns the block of a part of a content.
+func blockOf(part chat.Value) chat.Block {
+	text := func(key string) []byte {
+		if is := part.Get(key); is.Kind() == jsontape.String {
+			return is.Raw()
+		}
+		return nil
+	}
+	b := chat.Block{Kind: conversation.Unknown, Body: jsontape.AppendCompact(nil, part.Raw())}
+	switch part.Get("type").Text() {
+	case "text":
+		if body := text("text"); body != nil {
+			b = chat.TextBlock(body)
+		}
+	case "thinking":
+		if body := text("thinking"); body != nil {
+			b = chat.Block{Kind: conversation.Reasoning, Body: body}
+		}
+	case "file":
+		b = chat.ContextBlock("file", part.Get("path").Text(), part.Get("content").Text())
+	case "tool_use":
+		b = chat.Block{Kind: conversation.ToolCall, ID: part.Get("id").Text(), Name: part.Get("name").Text(), Body: jsontape.AppendCompact(nil, part.Get("input").Raw())}
+	case "tool_result":
+		b = chat.Block{Kind: conversation.ToolResult, ID: part.Get("tool_use_id").Text(), Name: part.Get("name").Text(), Failed: part.Get("is_error").True()}
+		b.Body = resultOf(part.Get("content"), &b.Failed)
+	}
+	return b
+}
+
+// resultOf returns the content of a result. Cline's own tools answer each query by itself, and say which failed.
+func resultOf(content chat.Value, failed *bool) []byte {
+	var texts []string
+	for one := range content.Each() {
+		result := one.Get("result")
+		if !one.Get("query").There() || result.Kind() != jsontape.String {
+			return jsontape.AppendCompact(nil, content.Raw())
+		}
+		*failed = *failed || one.Get("success").Kind() == jsontape.False
+		text := result.Text()
+		if why := one.Get("error").Text(); !strings.Contains(text, why) {
+			text = strings.TrimSpace(text + "\n" + why)
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return jsontape.AppendCompact(nil, content.Raw())
+	}
+	return jsontape.AppendQuoted(nil, strings.Join(texts, "\n"))
+}
