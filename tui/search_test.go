@@ -53,7 +53,7 @@ func machineOptions(t *testing.T) tui.Options {
 func startMachine(t *testing.T, w, h int) *screentest.Program {
 	t.Helper()
 	p := start(t, machineOptions(t), w, h)
-	waitFor(t, p, "126 in 28 stores")
+	waitFor(t, p, "132 in 29 stores")
 	p.Idle()
 	return p
 }
@@ -82,7 +82,7 @@ func TestSearch_everywhere(t *testing.T) {
 	p := startMachine(t, 100, 30)
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("reply to: second")
-	shows(t, p, "[all sessions]", "◆ assistant", "hits in", "126 sessions searched")
+	shows(t, p, "[all sessions]", "◆ assistant", "hits in", "132 sessions searched")
 	lacks(t, p, "titles")
 	if pi, aider := lineOf(p.Screen(), "openhands"), lineOf(p.Screen(), "aider"); pi < 0 || aider < pi {
 		t.Errorf("the newest is not first:\n%s", p.Screen())
@@ -98,7 +98,7 @@ func TestSearch_everywhere(t *testing.T) {
 	}
 	p.Press(keymap.Picker, keymap.Back)
 	selects(t, p, "openhands")
-	shows(t, p, "Sessions", "126 in 28 stores")
+	shows(t, p, "Sessions", "132 in 29 stores")
 }
 
 // A session that is written while a search shows is searched too: its hits come behind the others, which stay. One that
