@@ -5,13 +5,16 @@
 //	~/.cline/data/sessions/ID/ID.messages.json     {"messages": […], "system_prompt": …}, written anew as it grows
 //	~/.cline/data/sessions/ID/ID.compaction.json   the messages that are sent in place of the first ones
 //	~/.cline/data/sessions/ID/AGENT.messages.json  of a sub-agent
-//	globalStorage/saoudrizwan.claude-dev/tasks/ID/api_conversation_history.json   […], of the extension
-//	globalStorage/saoudrizwan.claude-dev/tasks/ID/ui_messages.json                times and costs
-//	globalStorage/saoudrizwan.claude-dev/state/taskHistory.json                   the tasks that the extension lists
+//	globalStorage/EXTENSION/tasks/ID/api_conversation_history.json   […], of the extension
+//	globalStorage/EXTENSION/tasks/ID/ui_messages.json                times and costs
+//	globalStorage/EXTENSION/tasks/ID/history_item.json               title and folder, of Roo Code
+//	globalStorage/EXTENSION/state/taskHistory.json                   the tasks that Cline's extension lists
 //
 // A session is a chain. Cline cuts a task where it is restored, and the command begins another session then. The format
 // is defined by messages-contract-v1.md and session-manifest.ts of cline/cline; the command of 3.0.65 wrote the sessions
-// of the tests.
+// of the tests. Its sessions.db has the manifests as rows, and for a sub-agent its prompt and times: nothing more is said
+// there. Roo Code hides messages behind a summary or a marker (condense and context-management of RooCodeInc/Roo-Code,
+// cb836567); Kilo Code, before it was made anew from opencode, keeps the same files.
 //
 //	cline.go    where sessions are, and what the list shows of one
 //	message.go  a message
@@ -25,11 +28,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/request"
 	"hindcast/store"
@@ -63,13 +68,7 @@ var agent = &chat.Agent{
 		if data := around.FolderOf("CLINE_DATA_DIR"); data != "" && around.FolderOf("CLINE_SESSION_DATA_DIR") == "" {
 			list = []string{filepath.Join(data, "sessions")}
 		}
-		var below []string
-		for _, editor := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor"} {
-			for _, extension := range []string{"saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code"} {
-				below = append(below, editor+"/User/globalStorage/"+extension)
-			}
-		}
-		return append(list, chat.ConfigPlaces(around, below...)...)
+		return append(list, chat.ConfigPlaces(around, "*/User/globalStorage/*/"+tasksFolder)...)
 	},
 	Moved:  chat.Moved{Variable: "CLINE_SESSION_DATA_DIR"},
 	Passes: "Cline does not open the session",
@@ -141,7 +140,7 @@ func (f *format) Spot(file string) chat.Spot {
 	at := chat.Spot{File: file, ID: strings.TrimSuffix(base, messagesEnd), Named: true}
 	switch {
 	case base == historyFile:
-		at.ID, at.More = path.Base(dir), []string{path.Join(dir, "ui_messages.json")}
+		at.ID, at.More = path.Base(dir), []string{path.Join(dir, "ui_messages.json"), path.Join(dir, "history_item.json")}
 	case path.Base(dir) == at.ID || dir == ".":
 		stem := strings.TrimSuffix(file, messagesEnd)
 		at.More = []string{stem + manifestEnd, stem + compactionEnd}
@@ -156,15 +155,17 @@ func isTask(at chat.Spot) bool { return path.Base(at.File) == historyFile }
 
 // readManifest returns the manifest of a session of the command, no value for another.
 func readManifest(in engine.In, at chat.Spot) chat.Value {
-	if len(at.More) < 2 {
+	if isTask(at) || len(at.More) == 0 {
 		return chat.Value{}
 	}
 	return chat.ReadJSON(in, at.More[0])
 }
 
+// enough is how much of a document is read for its first message, in bytes.
+const enough = 32 << 10
+
 // Glance implements chat.Format.
 func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
-	const enough = 32 << 10
 	about := readManifest(in, at)
 	g.Project, g.Title = about.Get("cwd").Text(), titleOf(about)
 	head, err := tree.Head(in.Tree, at.File, enough)
@@ -224,18 +225,24 @@ func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Sess
 		s.Fault(FaultTorn, model.Loses, "", "the file ends in its middle, or is no JSON: "+torn.Error(), agent.Passes)
 	}
 	meta := &chat.Meta{Dir: s.Project, Version: about.Get("metadata", "sessionHistoryOrigin", "version").Text(), Mode: about.Get("metadata", "mode").Text()}
-	var times map[int]time.Time
+	from := cmp.Or(about.Get("metadata", "fork", "forkedFromSessionId").Text(), about.Get("metadata", "restoredFromSessionId").Text())
+	var agents map[string][]string
+	times, hiddenBy := map[int]time.Time{}, map[int]string{}
 	if isTask(at) {
 		times = f.readTask(in, s)
 	}
-	compacted := readCompaction(in, at)
+	compaction, compacted := readCompaction(in, at)
+	compact := func() { // the model reads it in place of all before
+		if n := len(s.Entries); n > 0 && n == compacted {
+			compaction.Context = []int{n}
+			s.Head = s.Add(compaction, s.Head)
+		}
+	}
 	for v := range messagesOf(whole).Each() {
 		if !jsontape.Valid(v.Raw()) { // it is where the file ends
 			break
 		}
-		if n := len(s.Entries); n > 0 && n == compacted.count {
-			s.Head = s.Add(compacted.entry(n), s.Head)
-		}
+		compact()
 		m := messageOf(v)
 		meta = meta.With(chat.Meta{Model: m.Model})
 		n := len(s.Entries)
@@ -246,51 +253,75 @@ func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Sess
 		if e.At.IsZero() {
 			e.At = times[n]
 		}
+		switch id := v.Get("truncationId").Text(); {
+		case v.Get("isSummary").True():
+			e.Event, e.Context = "compaction", []int{n}
+		case v.Get("isTruncationMarker").True():
+			sent := slices.DeleteFunc(slices.Clone(s.Reads(s.Head)), func(i int) bool { return id != "" && hiddenBy[i] == id })
+			e.Event, e.Context = "truncation", append(sent, n)
+		}
+		hiddenBy[n] = v.Get("truncationParent").Text()
 		s.Head = s.Add(e, s.Head)
+		for _, b := range m.Blocks {
+			if b.Kind != conversation.ToolCall || b.Name != "spawn_agent" {
+				continue
+			}
+			if agents == nil {
+				agents = f.listAgents(in, path.Base(path.Dir(at.File)), from)
+			}
+			input, _ := chat.Parse(b.Body) // without it the call has no task
+			if task := input.Get("task").Text(); len(agents[task]) > 0 {
+				s.Entries[n].Starts(agents[task][0])
+				agents[task] = agents[task][1:]
+			}
+		}
 	}
-	if n := len(s.Entries); n > 0 && n == compacted.count {
-		s.Head = s.Add(compacted.entry(n), s.Head)
-	}
+	compact()
 	if s.Head >= 0 {
 		facts := &s.Entries[s.Head].Facts
-		from := about.Get("metadata", "fork", "forkedFromSessionId").Text()
-		facts.Add("forked from", cmp.Or(from, about.Get("metadata", "checkpoint", "restoredFromSessionId").Text()))
+		facts.Add("forked from", from)
 		sum := about.Get("metadata", "aggregateUsage")
 		facts.Count(model.Counted{Dollars: sum.Get("totalCost").Number()})
 	}
 	return s, nil
 }
 
-// compaction has the messages that are sent in place of the first of a session.
-type compaction struct {
-	file  string
-	count int
-	spans []chat.Span
-	said  chat.Said
+// listAgents returns the sub-agents in the folders of sessions by the words that their conversations begin with, which are
+// the task of the call: Cline names none. A fork has those of the session that it comes from.
+func (f *format) listAgents(in engine.In, sessions ...string) map[string][]string {
+	began := map[string][]string{}
+	for _, session := range sessions {
+		for _, file := range chat.Match(in, session+"/agent_*"+messagesEnd) {
+			head, _ := tree.Head(in.Tree, file, enough) // without it the sub-agent is not linked
+			for v := range messagesOf(chat.ParseHead(head)).Each() {
+				if m := messageOf(v); len(m.Blocks) > 0 {
+					words := jsontape.Unquote(m.Blocks[0].Body)
+					began[words] = append(began[words], f.Spot(file).ID)
+				}
+				break
+			}
+		}
+	}
+	return began
 }
 
-// readCompaction returns the compaction of a session, the zero value without one.
-func readCompaction(in engine.In, at chat.Spot) (c compaction) {
-	if len(at.More) < 2 {
-		return c
+// readCompaction returns the messages that are sent in place of the first of a session, and of how many, 0 without any.
+func readCompaction(in engine.In, at chat.Spot) (e chat.Entry, count int) {
+	if isTask(at) || len(at.More) == 0 {
+		return e, 0
 	}
 	whole, torn, err := readDocument(in, at.More[1])
 	if err != nil || torn != nil {
-		return c
+		return e, 0
 	}
-	c.file, c.count = at.More[1], int(whole.Get("source_message_count").Number())
+	e = chat.Entry{ID: "compaction", Event: "compaction", File: at.More[1]}
 	for v := range whole.Get("messages").Each() {
-		if m := messageOf(v); len(c.spans) == 0 {
-			c.said = m.Summarise()
+		if m := messageOf(v); len(e.Records) == 0 {
+			e.Said = m.Summarise()
 		}
-		c.spans = append(c.spans, v.Span())
+		e.Records = append(e.Records, v.Span())
 	}
-	return c
-}
-
-// entry returns the entry of a compaction that is the nth of a session: the model reads it in place of all before.
-func (c *compaction) entry(n int) chat.Entry {
-	return chat.Entry{ID: "compaction", Event: "compaction", Said: c.said, File: c.file, Records: c.spans, Context: []int{n}}
+	return e, int(whole.Get("source_message_count").Number())
 }
 
 // readTask reads the files beside a task of the extension. It returns the times of messages by their places.
@@ -309,15 +340,17 @@ func (f *format) readTask(in engine.In, s *chat.Session) map[int]time.Time {
 			sum.Dollars += cost.Get("cost").Number()
 		}
 	}
+	item := chat.ReadJSON(in, s.Spot.More[1])
 	list, _, err := readDocument(in, listFile)
-	if err != nil {
-		return times
-	}
 	for v := range list.Each() {
 		if v.Get("id").Text() == s.Spot.ID {
-			s.Title, s.Project = chat.StoredTitle(v.Get("task").Text()), v.Get("cwdOnTaskInitialization").Text()
-			return times
+			item = v
 		}
+	}
+	s.Title = chat.StoredTitle(item.Get("task").Text())
+	s.Project = cmp.Or(item.Get("workspace").Text(), item.Get("cwdOnTaskInitialization").Text())
+	if err != nil || item.There() {
+		return times
 	}
 	s.Fault(FaultUnlisted, model.Loses, "", "the task is not in "+listFile, "the extension does not list the task; it is in its folder all the same")
 	return times

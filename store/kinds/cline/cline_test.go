@@ -1,8 +1,6 @@
 package cline
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +14,6 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/chattest"
 )
 
 // fixture is recorded by testdata/interop/cline/record.py.
@@ -121,12 +118,11 @@ func readText(t testing.TB, name, text string, beside ...string) (*chat.Session,
 	for i := 0; i+1 < len(beside); i += 2 {
 		steps = append(steps, tree.Step{Name: beside[i], Data: []byte(beside[i+1])})
 	}
-	for _, other := range []string{"s/s.json", "s/s.compaction.json", "tasks/1/ui_messages.json", listFile} {
-		if !slices.Contains(beside, other) {
-			steps = append(steps, tree.Step{Name: other})
-		}
+	below, err := tree.OpenDisk(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	in := engine.In{Tree: tree.Overlay(nil, steps, nil), Memo: tree.NewMemo(&files.Memory{})}
+	in := engine.In{Tree: tree.Overlay(below, steps, nil), Memo: tree.NewMemo(&files.Memory{})}
 	f := &format{}
 	s, err := f.Read(t.Context(), in, f.Spot(name))
 	if err != nil {
@@ -151,94 +147,45 @@ func TestRead_compaction(t *testing.T) {
 	}
 }
 
-// cline is Cline with a home and a model of its own.
-type cline struct {
-	testing.TB
-	model              *chattest.Model
-	program, home, dir string
+// A task of Roo Code, as its source writes it: a summary hides all before it, a marker the messages that name it.
+func TestRead_rooCode(t *testing.T) {
+	const marked = `[{"role":"user","content":"task","ts":1763700000000},
+		{"role":"assistant","content":"old","truncationParent":"t1"},{"role":"user","content":"older","truncationParent":"t1"},
+		{"role":"user","content":"[Sliding window truncation: 2 messages hidden to reduce context]","isTruncationMarker":true,"truncationId":"t1"},
+		{"role":"assistant","content":"new"}]`
+	s, _ := readText(t, "tasks/1/"+historyFile, marked, "tasks/1/history_item.json", `{"id":"1","task":"Name it","workspace":"/home/demo/shop","number":1}`)
+	if got := s.Reads(s.Head); !slices.Equal(got, []int{0, 3, 4}) || s.Title != "Name it" || s.Project != "/home/demo/shop" || len(s.Faults) > 0 {
+		t.Errorf("the head reads %v: %q of %s, %v", got, s.Title, s.Project, s.Faults)
+	}
+	if got := s.Entries[0].At.UnixMilli(); got != 1763700000000 {
+		t.Errorf("the task is of %d", got)
+	}
+	const condensed = `[{"role":"user","content":"task","condenseParent":"c1"},{"role":"assistant","content":"old","condenseParent":"c1"},
+		{"role":"user","content":[{"type":"text","text":"## Conversation Summary"}],"isSummary":true,"condenseId":"c1"},{"role":"assistant","content":"new"}]`
+	s, _ = readText(t, "tasks/1/"+historyFile, condensed)
+	if got := s.Reads(s.Head); !slices.Equal(got, []int{2, 3}) || s.Entries[2].Event != "compaction" {
+		t.Errorf("the head reads %v", got)
+	}
 }
 
-func (c *cline) run(words string) {
-	chattest.Run(c, c.dir, c.home, "'"+c.program+"' "+words+" </dev/null", "CLINE_NO_AUTO_UPDATE=1")
-}
-
-// The command resumes a session of Hindcast's from each message where no call waits, and the model is sent the messages
-// that Hindcast shows, then the prompt.
-func TestInterop_cline(t *testing.T) {
-	c := &cline{TB: t, program: chattest.Program(t, "cline", "node_modules", ".bin", "cline"), home: t.TempDir(), dir: t.TempDir(), model: chattest.Start(t)}
-	script, err := filepath.Abs("../../../testdata/interop/cline/resume.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // the hub that Cline leaves running
-		data, err := os.ReadFile(filepath.Join(c.home, ".cline/data/locks/hub/production.json.lock/owner.json"))
-		var owner struct{ PID int }
-		if err == nil && json.Unmarshal(data, &owner) == nil && owner.PID > 0 {
-			if p, err := os.FindProcess(owner.PID); err == nil {
-				_ = p.Kill()
-			}
-		}
-	})
-	c.run("auth --provider openai --apikey scripted --modelid scripted --baseurl " + c.model.URL + "/v1")
-	c.run(`--json 'go
-call: run_commands {"commands":["echo one"]}
-'`)
-	home := filepath.Join(c.home, ".cline", "data", "sessions")
-	s, err := Kind(nil).Open(t.Context(), home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	session := storetest.Sessions(t, s)[0].ID
-	headers := storetest.Headers(t, s, session)
-	if len(headers) != 4 {
-		t.Fatalf("%d snapshots", len(headers))
-	}
-	for _, at := range []int{2, 3} {
-		id := fmt.Sprintf("made-%d", at)
-		plan, err := storetest.AsWriter(s).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: headers[at].Ref(), As: id})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := storetest.AsWriter(s).Apply(t.Context(), plan); err != nil {
-			t.Fatal(err)
-		}
-		before := len(c.model.Requests(t))
-		chattest.Run(t, c.dir, c.home, fmt.Sprintf("python3 '%s' '%s' '%s' %s 'what next'", script, c.program, home, id), "CLINE_NO_AUTO_UPDATE=1")
-		var sent []string
-		for _, r := range c.model.Requests(t)[before:] {
-			if sent = sentTo(t, r.Body); len(sent) > 0 {
-				break
-			}
-		}
-		var want []string
-		for _, h := range headers[:at+1] {
-			want = append(want, h.Title)
-		}
-		if len(sent) != at+2 || !strings.Contains(sent[at+1], "what next") {
-			t.Errorf("from #%d the model was sent %q, for %q", at, sent, want)
+// A restore and a fork name the session that they come from, as the manifests of the command of 3.0.65 do.
+func TestRead_origin(t *testing.T) {
+	for _, of := range []string{`"restoredFromSessionId":"first","restoredCheckpointRunCount":1`, `"fork":{"forkedFromSessionId":"first","forkedAt":"2026-11-30T08:09:05.902Z","source":"hindcast"}`} {
+		s, _ := readText(t, "s/s.messages.json", `{"messages":[{"role":"user","content":"a"}]}`, "s/s.json", `{"metadata":{`+of+`}}`)
+		if got := s.Entries[0].Facts; len(got) != 1 || got[0].Value != "first" {
+			t.Errorf("%s: %v", of, got)
 		}
 	}
 }
 
-// sentTo returns the messages of a request, without the system prompt.
-func sentTo(t testing.TB, body []byte) (list []string) {
-	t.Helper()
-	var of struct {
-		Messages []struct {
-			Role    string
-			Content any
-		}
+// The call of a sub-agent leads to its session.
+func TestRead_subAgent(t *testing.T) {
+	s := openFixture(t)
+	session := sessionOf(t, s, "go call: spawn_agent", 4)
+	_, agent, linked := strings.Cut(titles(t, s, session)[1], " → ")
+	if got := titles(t, s, session+"/"+agent); !linked || !slices.Equal(got, []string{"look into it", "reply to: look into it"}) {
+		t.Errorf("the call leads to %q, %q", agent, got)
 	}
-	if err := json.Unmarshal(body, &of); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range of.Messages {
-		if m.Role != "system" {
-			list = append(list, fmt.Sprint(m.Role, " ", m.Content))
-		}
-	}
-	return list
 }
 
 func FuzzRead(f *testing.F) {

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -45,13 +46,15 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		return refuse("Cline does not go on with the conversation of a sub-agent: fork the session that started it")
 	}
 	about, _, err := c.In.Read(s.Spot.More[0], nil)
-	if err != nil {
+	manifest, torn := jsontape.Parse(about)
+	if err != nil || torn != nil {
 		return refuse("Cline lists no session without a manifest, and this one has none that can be read")
 	}
-	whole, torn, err := readDocument(c.In, s.Spot.File)
+	whole, _, err := c.In.Read(s.Spot.File, nil)
 	if err != nil {
 		return nil, err
 	}
+	t, torn := jsontape.Parse(whole)
 	if torn != nil {
 		return refuse("the file of the session ends in its middle")
 	}
@@ -66,26 +69,21 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		return nil, err
 	}
 	id := jsontape.AppendQuoted(nil, c.ID)
-	t, err := jsontape.Parse(whole.Raw())
-	if err != nil {
-		return nil, err
-	}
 	p := jsontape.NewPatch(t)
-	p.Put(0, "messages", slices.Concat([]byte("["), joinValues(raw), []byte("]")))
+	p.Put(0, "messages", slices.Concat([]byte("["), bytes.Join(raw, []byte(",")), []byte("]")))
 	p.Put(0, "sessionId", id)
 	if origin := t.Find(0, "origin"); origin >= 0 {
 		p.Put(origin, "sessionId", id)
 	}
 	messages := p.Bytes()
 	name := tree.Join(c.ID, c.ID+messagesEnd)
-	if t, err = jsontape.Parse(about); err != nil {
-		return refuse("Cline lists no session without a manifest, and that of this one is no JSON")
-	}
-	p = jsontape.NewPatch(t)
-	p.Remove(0, func(n jsontape.Node) bool { return t.Key(n) == "compaction_path" || t.Key(n) == "ended_at" })
+	p = jsontape.NewPatch(manifest)
+	p.Remove(0, func(n jsontape.Node) bool {
+		return manifest.Key(n) == "compaction_path" || manifest.Key(n) == "ended_at"
+	})
 	p.Put(0, "session_id", id)
 	p.Put(0, "messages_path", jsontape.AppendQuoted(nil, filepath.Join(c.Dir, c.ID, c.ID+messagesEnd)))
-	if data := t.Find(0, "metadata"); data >= 0 {
+	if data := manifest.Find(0, "metadata"); data >= 0 {
 		from := slices.Concat([]byte(`{"forkedFromSessionId":`), jsontape.AppendQuoted(nil, s.Spot.ID), []byte(`,"forkedAt":`),
 			jsontape.AppendQuoted(nil, c.In.Now.UTC().Format("2006-01-02T15:04:05.000Z")), []byte(`,"source":"hindcast"}`))
 		p.Put(data, "fork", from)
@@ -100,15 +98,4 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		made.Hazards = []string{"the new session has no compaction: Cline sends all of its messages"}
 	}
 	return made, nil
-}
-
-// joinValues returns values as the elements of a list.
-func joinValues(list [][]byte) (text []byte) {
-	for i, v := range list {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, v...)
-	}
-	return text
 }

@@ -1,7 +1,6 @@
 package cline
 
 import (
-	"bytes"
 	"strings"
 
 	"hindcast/model/conversation"
@@ -11,12 +10,7 @@ import (
 
 // messageOf returns a message. A user's message with results of tools is a tool's.
 func messageOf(v chat.Value) chat.Message {
-	m := chat.Message{Role: chat.RoleOf(v.Get("role").Text()), Model: v.Get("modelInfo", "id").Text()}
-	if raw := v.Raw(); bytes.IndexByte(raw, '\n') < 0 {
-		m.Raw = [][]byte{raw}
-	} else {
-		m.Raw = [][]byte{jsontape.AppendCompact(nil, raw)}
-	}
+	m := chat.Message{Role: chat.RoleOf(v.Get("role").Text()), Model: v.Get("modelInfo", "id").Text(), Raw: [][]byte{jsontape.AppendCompact(nil, v.Raw())}}
 	if is := v.Get("metrics"); is.Get("inputTokens").There() {
 		m.Usage = conversation.Usage{
 			Counted: true, Input: is.Get("inputTokens").Number(), Output: is.Get("outputTokens").Number(),

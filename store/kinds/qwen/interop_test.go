@@ -1,8 +1,6 @@
 package qwen
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,56 +42,6 @@ func runCLI(t *testing.T, home, work, call string, env ...string) []chattest.Req
 // reminder matches the text that Qwen Code adds to the words of the user at each start.
 var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
 
-// sentParts returns the parts of the messages of a request, a line for each.
-func sentParts(t testing.TB, body []byte) (list []string) {
-	t.Helper()
-	var of struct {
-		Messages []struct {
-			Role    string
-			Content json.RawMessage
-			Calls   []struct{ Function struct{ Name string } } `json:"tool_calls"`
-		}
-	}
-	if err := json.Unmarshal(body, &of); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range of.Messages {
-		var parts []struct{ Text string }
-		var text string
-		if json.Unmarshal(m.Content, &text) == nil && text != "" {
-			parts = append(parts, struct{ Text string }{text})
-		} else {
-			_ = json.Unmarshal(m.Content, &parts) // null is none
-		}
-		for _, p := range parts {
-			if text := strings.TrimSpace(reminder.ReplaceAllString(p.Text, "")); text != "" && m.Role != "system" {
-				list = append(list, m.Role+" "+text)
-			}
-		}
-		for _, c := range m.Calls {
-			list = append(list, "call "+c.Function.Name)
-		}
-	}
-	return list
-}
-
-// shownParts returns the same of the messages of a state.
-func shownParts(messages []map[string]any) (list []string) {
-	for _, m := range messages {
-		for _, b := range m["content"].([]any) {
-			block := b.(map[string]any)
-			if words, is := block["text"].(string); is {
-				list = append(list, fmt.Sprintf("%s %s", m["role"], strings.TrimSpace(words)))
-			} else if call, is := block["toolUse"].(map[string]any); is {
-				list = append(list, fmt.Sprintf("call %s", call["name"]))
-			} else if result, is := block["toolResult"].(map[string]any); is {
-				list = append(list, fmt.Sprintf("tool %s", strings.TrimSpace(result["content"].([]any)[0].(map[string]any)["text"].(string))))
-			}
-		}
-	}
-	return list
-}
-
 // From each snapshot of the recorded session, also from what a rewind left and from before a compression, a
 // session of Hindcast's own goes on, and the model is sent the messages that Hindcast shows.
 func TestInterop_qwenCode(t *testing.T) {
@@ -123,11 +71,11 @@ func goOn(t *testing.T, s store.Store, h model.Header, plan model.Plan, home, wo
 	if want := "cd " + work + " && qwen -r " + plan.NewSession; plan.Resume[0].Call != want {
 		t.Errorf("it is resumed by %q, want %q", plan.Resume[0].Call, want)
 	}
-	got := sentParts(t, runCLI(t, home, work, plan.Resume[0].Call+" -y -p 'and now go on'")[0].Body)
+	got := chattest.SentParts(t, runCLI(t, home, work, plan.Resume[0].Call+" -y -p 'and now go on'")[0].Body, reminder)
 	if h.EventName == "command" { // it is in no later state
 		h.ID = h.ParentID
 	}
-	if want := append(shownParts(storetest.Messages(t, s, h.Ref())), "user and now go on"); !slices.Equal(got, want) {
+	if want := append(chattest.ShownParts(storetest.Messages(t, s, h.Ref())), "user and now go on"); !slices.Equal(got, want) {
 		t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	storetest.WentOn(t, s, h, plan.NewSession, "and now go on")
