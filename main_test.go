@@ -140,13 +140,13 @@ func serveStores(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("URL", server.URL)
 }
 
-// layMachine is the script command `machine HOME WORK`: it lays a store of each kind out below both folders, as its tool
-// keeps it.
+// layMachine is the script command `machine HOME WORK`: it lays stores of many kinds out below both folders, as their
+// tools keep them.
 func layMachine(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: machine home work")
 	}
-	ts.Check(machine.Lay("testdata", machine.Machine{Home: ts.MkAbs(args[0]), Work: ts.MkAbs(args[1])}))
+	ts.Check(machine.LayCounted("testdata", machine.Machine{Home: ts.MkAbs(args[0]), Work: ts.MkAbs(args[1])}))
 }
 
 // demoServer shows the demo as the sessions of each agent.

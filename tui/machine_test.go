@@ -1,13 +1,11 @@
 package tui_test
 
 import (
-	"path/filepath"
+	"fmt"
 	"strings"
 	"testing"
 
 	"hindcast/keymap"
-	"hindcast/store/home"
-	"hindcast/store/kinds"
 	"hindcast/store/storetest/machine"
 	"hindcast/store/storetest/skip"
 )
@@ -27,21 +25,10 @@ func selectedLine(screen string) string {
 func TestMachine_opensEverySession(t *testing.T) {
 	skip.Sequential(t)
 	t.Parallel()
-	dir := t.TempDir()
-	m := machine.Machine{Home: filepath.Join(dir, "me"), Work: filepath.Join(dir, "me", "work")}
-	if err := machine.Lay(filepath.Join("..", "testdata"), m); err != nil {
-		t.Fatal(err)
-	}
-	h := home.New(kinds.All(nil, ""), home.Places{Around: m.Surroundings(), Below: []string{m.Work}})
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	o := options(nil)
-	o.Home = h
+	o, m := machineOptions(t)
 	p := start(t, o, 160, 50)
-	waitFor(t, p, "132 in 29 stores")
+	sessions, subAgents := countMachine(t, m)
+	waitFor(t, p, fmt.Sprintf("%d in %d stores", sessions, len(machine.Kinds())))
 	p.Press(keymap.Picker, keymap.Top)
 	rows := 0
 	for before := ""; ; rows++ {
@@ -64,7 +51,7 @@ func TestMachine_opensEverySession(t *testing.T) {
 		p.Press(keymap.Picker, keymap.MoveDown)
 		before = row
 	}
-	if rows != 120 { // twelve of the 132 are sub-agents of others
-		t.Errorf("%d rows were opened, not 120", rows)
+	if rows != sessions-subAgents {
+		t.Errorf("%d rows were opened of %d sessions, of which %d are sub-agents of others", rows, sessions, subAgents)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/store/kinds"
 	"hindcast/store/media/files"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/machine"
 	"hindcast/tui"
 	"hindcast/tui/theme"
 )
@@ -21,6 +23,23 @@ func recordedSession(t *testing.T, address, session string) tui.Options {
 	o := steady(t, s, err)
 	o.Session = session
 	return o
+}
+
+// longestSession returns the session with the most snapshots of a store below testdata.
+func longestSession(t *testing.T, address string) (longest string) {
+	t.Helper()
+	s, err := kinds.All((*files.Cache)(nil), "").Open(t.Context(), filepath.Join("..", "testdata", filepath.FromSlash(address)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	most := 0
+	for _, info := range storetest.Sessions(t, s) {
+		if n := len(storetest.Headers(t, s, info.ID)); n > most {
+			longest, most = info.ID, n
+		}
+	}
+	return longest
 }
 
 // The three questions to a long session take one key or two.
@@ -72,7 +91,7 @@ func TestTimelines_markTheToolThatFailed(t *testing.T) {
 // A session of every kind is a timeline that can be read, at each width.
 func TestTimelines_ofEveryKind(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, address, session string }{
+	list := []struct{ name, address, session string }{
 		{"adk", "adk/database_service.db", "tour_app/u1/tour"},
 		{"agent-framework", "agent-framework/checkpoints", "bestellung"},
 		{"aider", "coding/aider/.aider.chat.history.md", "2026-11-24T02:51:17"},
@@ -82,7 +101,6 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"crewai", "crewai/checkpoints.db", "tour-77f0b5ae"},
 		{"crush", "coding/crush/crush.db", "f306c145-4c83-492c-b575-739c30bbced4"},
 		{"cursor", "coding/cursor", "5b0c1f0e-2a54-4c61-9a59-0f1d6f3a1a01"},
-		{"cline", "coding/cline", "1796026136696_f89vn"},
 		{"vscode-chat", "coding/vscode-chat", "7c1e0f5e-2a54-4c61-9a59-0f1d6f3a1b01"},
 		{"gemini", "coding/gemini-cli", "1b5ede93-2b00-4913-81da-ca579b4743a0"},
 		{"genkit", "genkit/go-1.13.1", "toggler/sess-aba"},
@@ -104,7 +122,11 @@ func TestTimelines_ofEveryKind(t *testing.T) {
 		{"kimi", "coding/kimi", "session_cc5476d0-0b10-4187-8cc1-26d8d0f4af91"},
 		{"strands", "strands/python-file", "basic"},
 		{"strands-snapshots", "strands/python-snapshot/session", "message-strategy"},
-	} {
+	}
+	for _, m := range machine.Later() {
+		list = append(list, struct{ name, address, session string }{m.Kind, m.From, longestSession(t, m.From)})
+	}
+	for _, c := range list {
 		for _, w := range []int{60, 100, 160} {
 			t.Run(fmt.Sprintf("%s/%d", c.name, w), func(t *testing.T) {
 				t.Parallel()

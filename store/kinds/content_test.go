@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/machine"
 	"hindcast/store/survey"
 )
 
@@ -187,38 +190,28 @@ func TestOpen_saysWhatAFileLooksLike(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("words\n"), 10), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"codex", "copilot-cli", "gemini-cli", "claude-code", "pi", "qwen", "kimi"} {
-		if _, err := allKinds.Open(t.Context(), kind+":"+file); !errors.Is(err, store.ErrUnrecognised) || !strings.Contains(err.Error(), "it does not begin as ") {
-			t.Errorf("%s opens a text: %v", kind, err)
+	for _, of := range fileSessions {
+		if _, err := allKinds.Open(t.Context(), of.kind+":"+file); !errors.Is(err, store.ErrUnrecognised) || !strings.Contains(err.Error(), "it does not begin as ") {
+			t.Errorf("%s opens a text: %v", of.kind, err)
 		}
 	}
 }
 
-// fileDatabases are databases, each with its kind.
-var fileDatabases = []struct{ kind, file string }{
-	{"langgraph", "langgraph/agent.db"},
-	{"langgraph", "langgraph/js.db"},
-	{"crewai", "crewai/checkpoints.db"},
-	{"adk", "adk/sqlite_service.db"},
-	{"adk", "adk/v0_pickle.db"},
-	{"openai-agents", "openaiagents/advanced.db"},
-	{"mastra", "mastra/store.db"},
-	{"llamaindex", "llamaindex/server.db"},
-	{"agno", "agno/sessions.db"},
-	{"dbos", "dbos/system.db"},
-	{"opencode", "coding/opencode/opencode.db"},
-	{"crush", "coding/crush/crush.db"},
-	{"cursor", "coding/cursor/globalStorage/state.vscdb"},
-	{"sqlite", ""},
+// fileDatabases returns databases, each with its kind: those of the machine, and some whose names differ.
+func fileDatabases() []machine.Layout {
+	list := slices.DeleteFunc(machine.Stores(), func(s machine.Layout) bool { return !slices.Contains([]string{".db", ".vscdb"}, path.Ext(s.From)) })
+	return append(list, machine.Layout{Kind: "langgraph", From: "langgraph/js.db"}, machine.Layout{Kind: "crewai", From: "crewai/checkpoints.db"},
+		machine.Layout{Kind: "adk", From: "adk/v0_pickle.db"}, machine.Layout{Kind: "crush", From: "coding/crush/crush.db"},
+		machine.Layout{Kind: "cursor", From: "coding/cursor/globalStorage/state.vscdb"}, machine.Layout{Kind: "sqlite"})
 }
 
 // TestOpen_databasesOfAnyName opens copies of databases under names that are none of a database: by
 // the path alone, by the kind and the path, and by a survey of the folder that they are in.
 func TestOpen_databasesOfAnyName(t *testing.T) {
 	t.Parallel()
-	for _, w := range fileDatabases {
-		from := filepath.Join(testdata, filepath.FromSlash(w.file))
-		if w.file == "" {
+	for _, w := range fileDatabases() {
+		from := filepath.Join(testdata, filepath.FromSlash(w.From))
+		if w.From == "" {
 			dir := t.TempDir()
 			from = filepath.Join(dir, "hindcast-demo.db")
 			hindcastRuns(t, "", "demo", dir)
@@ -229,7 +222,7 @@ func TestOpen_databasesOfAnyName(t *testing.T) {
 		}
 		want := titles(t, from)
 		for _, name := range []string{"backup", "state.vscdb", "sessions.db.bak", "from a colleague.txt"} {
-			t.Run(w.kind+" as "+name, func(t *testing.T) {
+			t.Run(w.Kind+" as "+name, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				file := filepath.Join(dir, "inside", name)
@@ -243,9 +236,9 @@ func TestOpen_databasesOfAnyName(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, "inside", "other"), make([]byte, 4096), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				for _, address := range []string{file, w.kind + ":" + file} {
+				for _, address := range []string{file, w.Kind + ":" + file} {
 					id, err := allKinds.Identify(t.Context(), address)
-					if err != nil || id.Name != w.kind {
+					if err != nil || id.Name != w.Kind {
 						t.Errorf("%s: %v, %v", address, id, err)
 						continue
 					}
@@ -258,7 +251,7 @@ func TestOpen_databasesOfAnyName(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					found = found || f.Kind == w.kind && strings.HasPrefix(f.Path, filepath.Dir(file))
+					found = found || f.Kind == w.Kind && strings.HasPrefix(f.Path, filepath.Dir(file))
 					if filepath.Base(f.Path) == "other" {
 						t.Errorf("a survey tells of %+v", f)
 					}

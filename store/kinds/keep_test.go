@@ -33,10 +33,10 @@ var besideStores = map[string]bool{"go.mod": true, "TABLE.txt": true, "go-events
 func eachKept(t *testing.T, what func(t *testing.T, a *keep.Archive, found store.Found)) {
 	t.Helper()
 	all := addresses(t)
-	for _, k := range allKinds {
+	for _, k := range bucketKinds(t) {
 		for _, address := range all[k.Name] {
 			info, err := os.Stat(address)
-			if onDiskAlone[k.Name] || err != nil || !info.IsDir() && filepath.Ext(address) == ".db" {
+			if err != nil || !info.IsDir() && filepath.Ext(address) == ".db" {
 				continue
 			}
 			t.Run(k.Name+" "+filepath.Base(address), func(t *testing.T) {

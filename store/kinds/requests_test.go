@@ -15,6 +15,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/machine"
 	"hindcast/store/storetest/skip"
 )
 
@@ -216,13 +217,17 @@ func TestRequests_promptOfStrandsSnapshots(t *testing.T) {
 	}
 }
 
-// requestStores are the stores that the table of requests is made of.
-var requestStores = []string{
-	"files/claude-code", "coding/claude-code/projects", "coding/codex", "coding/gemini-cli", "coding/qwen", "coding/kimi", "coding/copilot-cli", "coding/opencode", "coding/openhands",
-	"coding/pi", "coding/crush", "coding/cursor", "coding/vscode-chat", "coding/cline", "coding/aider/.aider.chat.history.md", "strands/python-file", "strands/python-snapshot", "strands/typescript/unified", "genkit/devproject-go-1.13.1",
-	"genkit/stepsproject-go-1.13.1", "langgraph/agent.db", "langgraph/delta.db", "langgraph/js.db", "adk/sqlite_service.db", "inputs/adk-compaction.db",
-	"openaiagents/advanced.db", "openaiagents/sqlite_session.db", "agent-framework/agents", "agent-framework/history", "crewai/checkpoints.db", "crewai/json",
-	"mastra/store.db", "llamaindex/server.db", "agno/sessions.db", "dbos/system.db", "trajectory/atif", "trajectory/agents",
+// requestStores returns the stores that the table of requests is made of: that of each kind on the machine, and some
+// with more.
+func requestStores() []string {
+	list := []string{"files/claude-code"}
+	for _, s := range machine.Stores() {
+		if s.Kind != "jsonl" {
+			list = append(list, s.From)
+		}
+	}
+	return append(list, "strands/typescript/unified", "genkit/devproject-go-1.13.1", "genkit/stepsproject-go-1.13.1", "langgraph/delta.db", "langgraph/js.db",
+		"inputs/adk-compaction.db", "openaiagents/advanced.db", "agent-framework/agents", "agent-framework/history", "crewai/checkpoints.db")
 }
 
 // requestRow counts what the requests of a kind have, and what they say that is not known.
@@ -257,7 +262,7 @@ func TestRequests_areAsTheTableSays(t *testing.T) {
 	skip.Sequential(t)
 	rows, kinds := map[string]*requestRow{}, []string(nil)
 	number := regexp.MustCompile(`\d+`)
-	for _, path := range requestStores {
+	for _, path := range requestStores() {
 		s := openData(t, path)
 		row := rows[s.Kind()]
 		if row == nil {
@@ -300,7 +305,8 @@ func TestRequests_areAsTheTableSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := "| kind | request | in it | not known |\n|---|---|---|---|\n"
+	const head = "| kind | request | in it | not known |\n|---|---|---|---|\n"
+	table := head
 	for _, kind := range kinds {
 		row := rows[kind]
 		proof := map[bool]string{true: "proven", false: "rebuilt"}[row.proven == row.requests]
@@ -311,7 +317,16 @@ func TestRequests_areAsTheTableSays(t *testing.T) {
 			table += "| " + strings.Join([]string{kind, proof, row.list(row.has), row.list(row.unknown)}, " | ") + " |\n"
 		}
 	}
-	if !bytes.Contains(page, []byte(table)) {
+	before, rest, found := bytes.Cut(page, []byte(head))
+	_, after, ends := bytes.Cut(rest, []byte("\n\n"))
+	if !found || !ends {
+		t.Fatal("README.md has no table of requests")
+	}
+	if want := slices.Concat(before, []byte(table), []byte("\n"), after); *update {
+		if err := os.WriteFile("README.md", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(page, want) {
 		t.Errorf("README.md has another table than\n%s", table)
 	}
 }

@@ -16,11 +16,12 @@ import (
 	"hindcast/store"
 )
 
-// stores are the stores of the machine: what lies below testdata, and where its tool keeps it. A place that begins
+// counted are stores of the machine: what lies below testdata, and where its tool keeps it. A place that begins
 // with ~ is below the home of the person, any other one below the folder of a project.
 //
-// The demo that Hindcast writes itself, a store in SQLite, is not among them: `hindcast demo` makes one.
-var stores = []struct{ Kind, from, to string }{
+// The demo that Hindcast writes itself, a store in SQLite, is not among them: `hindcast demo` makes one. Pages have the
+// sums of these stores, so that of a new kind is one of later.
+var counted = []Layout{
 	{"claude-code", "coding/claude-code/projects", "~/.claude/projects"},
 	{"codex", "coding/codex/sessions", "~/.codex/sessions"},
 	{"copilot-cli", "coding/copilot-cli", "~/.copilot/session-state"},
@@ -34,7 +35,6 @@ var stores = []struct{ Kind, from, to string }{
 	{"crush", "coding/crush", ".crush"},
 	{"cursor", "coding/cursor", "~/.config/Cursor/User"},
 	{"vscode-chat", "coding/vscode-chat", "~/.config/Code/User"},
-	{"cline", "coding/cline", "~/.cline/data/sessions"},
 	{"aider", "coding/aider/.aider.chat.history.md", ".aider.chat.history.md"},
 	{"strands-snapshots", "strands/python-snapshot", "saved"},
 	{"genkit", "genkit/go-1.13.1", ".snapshots"},
@@ -52,6 +52,24 @@ var stores = []struct{ Kind, from, to string }{
 	{"jsonl", "inputs/redact-tool-schema.jsonl", "exported.jsonl"},
 }
 
+// later are the stores of kinds that came since, as above.
+var later = []Layout{
+	{"cline", "coding/cline", "~/.cline/data/sessions"},
+}
+
+// Later returns the stores of the machine that no page counts, in no order.
+func Later() []Layout { return slices.Clone(later) }
+
+// Layout is a store of a machine.
+type Layout struct {
+	// Kind is its kind, and From its path below testdata, with slashes.
+	Kind, From string
+	to         string
+}
+
+// Stores returns the stores of the machine with one of every kind, in no order.
+func Stores() []Layout { return slices.Concat(counted, later) }
+
 // Machine is where a machine was laid out.
 type Machine struct {
 	// Home is the home of the person, and Work the folder of the project.
@@ -60,7 +78,7 @@ type Machine struct {
 
 // Kinds are the kinds of the stores, in no order.
 func Kinds() (names []string) {
-	for _, s := range stores {
+	for _, s := range Stores() {
 		names = append(names, s.Kind)
 	}
 	return names
@@ -74,9 +92,18 @@ func (m Machine) Surroundings() store.Surroundings {
 // Lay copies the stores of a folder testdata into a machine whose folders it makes. Files keep their times.
 func Lay(testdata string, m Machine) error { return LaySome(testdata, m, Kinds()) }
 
+// LayCounted copies the stores that do not change with a new kind as Lay does.
+func LayCounted(testdata string, m Machine) error {
+	var kinds []string
+	for _, s := range counted {
+		kinds = append(kinds, s.Kind)
+	}
+	return LaySome(testdata, m, kinds)
+}
+
 // LaySome copies the stores of some kinds as Lay does.
 func LaySome(testdata string, m Machine, kinds []string) error {
-	for _, s := range stores {
+	for _, s := range Stores() {
 		if !slices.Contains(kinds, s.Kind) {
 			continue
 		}
@@ -84,7 +111,7 @@ func LaySome(testdata string, m Machine, kinds []string) error {
 		if below, ok := strings.CutPrefix(s.to, "~"); ok {
 			to = filepath.Join(m.Home, filepath.FromSlash(below))
 		}
-		if err := copyAll(filepath.Join(testdata, filepath.FromSlash(s.from)), to); err != nil {
+		if err := copyAll(filepath.Join(testdata, filepath.FromSlash(s.From)), to); err != nil {
 			return fmt.Errorf("lay out %s: %w", s.Kind, err)
 		}
 	}
