@@ -79,11 +79,11 @@ func (v Verb) Writes() bool { return v == verbEdit || v == verbWrite }
 // tools are the tools of coding agents by their names in lower case, without the signs between words. Sources: the
 // recorded sessions below testdata, and the agents' own tools as of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61,
 // opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10; of Cursor its public transcripts, and
-// the tools of vscode-copilot-chat and of Cline 3.0.
+// the tools of vscode-copilot-chat, of Cline 3.0 and of Droid 0.225.
 var tools = map[string]Verb{
 	"bash": verbCommand, "shell": verbCommand, "localshell": verbCommand, "execcommand": verbCommand, "containerexec": verbCommand,
 	"shellcommand": verbCommand, "runshellcommand": verbCommand, "executebash": verbCommand, "terminal": verbCommand, "powershell": verbCommand,
-	"runcommand": verbCommand, "runcommands": verbCommand, "runinterminal": verbCommand, "runterminalcmd": verbCommand, "runterminalcommandv2": verbCommand, "executecommand": verbCommand,
+	"runcommand": verbCommand, "runcommands": verbCommand, "runinterminal": verbCommand, "runterminalcmd": verbCommand, "runterminalcommandv2": verbCommand, "executecommand": verbCommand, "execute": verbCommand,
 	"read": verbRead, "readfile": verbRead, "view": verbRead, "readmanyfiles": verbRead, "readfilev2": verbRead, "notebookread": verbRead, "viewimage": verbRead,
 	"edit": verbEdit, "editor": verbEdit, "editfilev2": verbEdit, "strreplace": verbEdit, "multiedit": verbEdit, "notebookedit": verbEdit, "replace": verbEdit, "applypatch": verbEdit, "patch": verbEdit,
 	"replacestringinfile": verbEdit, "multireplacestringinfile": verbEdit, "inserteditintofile": verbEdit, "replacestring": verbEdit,
@@ -92,7 +92,7 @@ var tools = map[string]Verb{
 	"grep": verbSearch, "glob": verbSearch, "ls": verbSearch, "rg": verbSearch, "find": verbSearch, "searchfilecontent": verbSearch,
 	"grepsearch": verbSearch, "listdirectory": verbSearch, "list": verbSearch, "toolsearch": verbSearch,
 	"filesearch": verbSearch, "semanticsearch": verbSearch, "listdir": verbSearch, "codebasesearch": verbSearch, "globfilesearch": verbSearch,
-	"fetchwebpage": verbFetch, "webfetch": verbFetch, "fetch": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
+	"fetchwebpage": verbFetch, "webfetch": verbFetch, "fetch": verbFetch, "fetchurl": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
 	"runsubagent": verbAgent, "task": verbAgent, "agent": verbAgent, "spawnagent": verbAgent,
 	"managetodolist": verbPlan, "todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan, "exitplanmode": verbPlan,
 	"askuserquestion": verbAsk, "askuser": verbAsk, "question": verbAsk,

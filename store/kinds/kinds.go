@@ -21,6 +21,7 @@ import (
 	"hindcast/store/kinds/crush"
 	"hindcast/store/kinds/cursor"
 	"hindcast/store/kinds/dbos"
+	"hindcast/store/kinds/droid"
 	"hindcast/store/kinds/gemini"
 	"hindcast/store/kinds/genkit"
 	"hindcast/store/kinds/jsonl"
@@ -92,6 +93,7 @@ func described(cache *files.Cache, data string) []engine.Kind {
 		cursor.Kind(cache),
 		vscodechat.Kind(cache),
 		cline.Kind(cache),
+		droid.Kind(cache),
 		aider.Kind(cache),
 		{Kind: remote.Kind()},
 	}

@@ -371,3 +371,29 @@ func Words(body []byte, limit int) string {
 	}
 	return conversation.Cut(conversation.OneLine(conversation.Cut(text, 4*limit)), limit)
 }
+
+// AddContent adds the blocks of a content as Anthropic's API has them, or of a text. A message with the result of a tool
+// is the tool's.
+func (m *Message) AddContent(content Value) {
+	if content.Kind() != jsontape.Array {
+		if content.There() {
+			m.Blocks = append(m.Blocks, TextBlock(content.Raw()))
+		}
+		return
+	}
+	for v := range content.Each() {
+		b := Block{Kind: conversation.Unknown, Body: v.Raw()}
+		switch v.Get("type").Text() {
+		case "text":
+			b = TextBlock(v.Get("text").Raw())
+		case "thinking":
+			b = Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
+		case "tool_use":
+			b = Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("input").Raw()}
+		case "tool_result":
+			b = Block{Kind: conversation.ToolResult, ID: v.Get("tool_use_id").Text(), Body: v.Get("content").Raw(), Failed: v.Get("is_error").True()}
+			m.Role = Tool
+		}
+		m.Blocks = append(m.Blocks, b)
+	}
+}

@@ -400,32 +400,6 @@ func contentOf(record chat.Value) (m chat.Message) {
 	if record.Get("type").Text() == typeAssistant {
 		m.Role, m.ID, m.Model = chat.Assistant, v.Get("id").Text(), v.Get("model").Text()
 	}
-	if content.Kind() != jsontape.Array {
-		if content.There() {
-			m.Blocks = []chat.Block{chat.TextBlock(content.Raw())}
-		}
-		return m
-	}
-	for block := range content.Each() {
-		b := blockOf(block)
-		if b.Kind == conversation.ToolResult {
-			m.Role = chat.Tool
-		}
-		m.Blocks = append(m.Blocks, b)
-	}
+	m.AddContent(content)
 	return m
-}
-
-func blockOf(v chat.Value) chat.Block {
-	switch v.Get("type").Text() {
-	case "text":
-		return chat.TextBlock(v.Get("text").Raw())
-	case "thinking":
-		return chat.Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
-	case "tool_use":
-		return chat.Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("input").Raw()}
-	case "tool_result":
-		return chat.Block{Kind: conversation.ToolResult, ID: v.Get("tool_use_id").Text(), Body: v.Get("content").Raw(), Failed: v.Get("is_error").True()}
-	}
-	return chat.Block{Kind: conversation.Unknown, Body: v.Raw()}
 }

@@ -55,6 +55,7 @@ var counted = []Layout{
 // later are the stores of kinds that came since, as above.
 var later = []Layout{
 	{"cline", "coding/cline", "~/.cline/data/sessions"},
+	{"droid", "coding/droid", "~/.factory/sessions"},
 }
 
 // Later returns the stores of the machine that no page counts, in no order.
