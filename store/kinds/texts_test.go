@@ -289,6 +289,7 @@ var unseen = map[string]map[string]string{
 		"invocationMessage/value": "what the screen says of a call, whose arguments a round has", "pastTenseMessage/value": "what the screen says of a call, whose result a round has",
 		"/details": "the model and its price, as the screen has them", "responderUsername": "the name of the extension",
 	},
+	"droid":       {"title": "the name of the session, which the list has"},
 	"cline":       {"system_prompt": "sent as instructions, which the context has", "api_conversation_history.json": "a file that ends in its middle, which a fault tells"},
 	"aider":       {"/# aider chat started at": "the time of a session"},
 	"kimi":        {"systemPrompt": "the system prompt, which context shows", "tools/": "the list of tools, which context shows"},
