@@ -14,6 +14,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -37,6 +39,12 @@ const suffix, settingsEnd = ".jsonl", ".settings.json"
 var agent = &chat.Agent{
 	Name: "droid", Framework: "Droid", IDs: "Droid's id of the message",
 	Roots: []string{".", "sessions"}, Home: "factory",
+	Inner: func(dir string, _ tree.Tree) int {
+		if strings.HasPrefix(filepath.Base(dir), "-") {
+			return 1
+		}
+		return 0
+	},
 	Shape:  "PROJECT/ID.jsonl with a session_start",
 	Noun:   "a session of Droid",
 	Traces: []string{`"session_start"`},
@@ -109,9 +117,17 @@ func messageOf(v chat.Value) chat.Message {
 // format implements chat.Forker and chat.Carrier.
 type format struct{ lines chat.Lines[record] }
 
-// Spots implements chat.Format.
+// Spots implements chat.Format. Droid names its files by UUIDs, and puts them into folders of projects, -home-demo, with
+// settings beside them: no other file is looked into.
 func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
-	return chat.Walk(ctx, in, 1, func(file string) (chat.Spot, bool) { return f.Spot(file), strings.HasSuffix(file, suffix) })
+	settings := map[string]bool{}
+	list, err := chat.Walk(ctx, in, 1, func(file string) (chat.Spot, bool) {
+		at := f.Spot(file)
+		_, foreign := f.NewID(at.ID)
+		settings[file] = strings.HasSuffix(file, settingsEnd)
+		return at, strings.HasSuffix(file, suffix) && foreign == nil && at.ID != ""
+	})
+	return slices.DeleteFunc(list, func(at chat.Spot) bool { return at.File[0] != '-' && !settings[at.More[0]] }), err
 }
 
 // Spot implements chat.Format.
