@@ -206,26 +206,21 @@ func (s *goneStore) findGone(ctx context.Context, session string) error {
 // Sessions returns the sessions that are gone, the newest first.
 func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		there := map[string]bool{}
-		live, err := s.openLive(ctx)
-		if err == nil && live != nil {
-			for info, failed := range store.AnyOrder(ctx, live) {
-				if err = failed; err != nil {
-					break
-				}
-				there[info.ID] = true
-			}
-		}
-		var since func(session string) time.Time
+		since, err := s.goneTimes()
+		var missing store.Store
 		if err == nil {
-			since, err = s.goneTimes()
+			missing, err = s.openMissing()
 		}
 		if err != nil {
 			yield(model.SessionInfo{}, err)
 			return
 		}
-		for info, err := range s.Store.Sessions(ctx) {
-			if there[info.ID] && err == nil {
+		defer missing.Close() // it was only read
+		for info, err := range missing.Sessions(ctx) {
+			if err == nil {
+				err = s.findGone(ctx, info.ID)
+			}
+			if errors.Is(err, model.ErrNoSession) {
 				continue
 			}
 			info.GoneSince, info.ExpiresAt = since(info.ID), time.Time{}
@@ -234,6 +229,25 @@ func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, e
 			}
 		}
 	}
+}
+
+// openMissing opens the store with the files that are missing, and with those that have other endings: a list need not
+// look into the transcripts that are there.
+func (s *goneStore) openMissing() (store.Store, error) {
+	missing, endings := map[string]bool{}, map[string]bool{}
+	for name := range s.source.files {
+		if isBelow(name, filepath.ToSlash(s.of.at)) && isMissing(name) {
+			missing[name], endings[path.Ext(name)] = true, true
+		}
+	}
+	some := &kept{a: s.a, ctx: s.source.ctx, files: map[string]*keptFile{}}
+	for name, f := range s.source.files {
+		if missing[name] || !endings[path.Ext(name)] {
+			some.files[name] = f
+		}
+	}
+	some.enterAll()
+	return s.kind.OpenAt(s.source.ctx, engine.Site{On: &Source{some, s.source.at, nil}})
 }
 
 // goneTimes returns a function that tells since when a session is gone: when a file with its name was first missed, or
