@@ -231,7 +231,7 @@ func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, e
 	}
 }
 
-// openMissing opens the store with the files that are missing, and with those that have other endings: a list need not
+// openMissing opens the store with the files that are missing, and with files of other endings: a list need not
 // look into the transcripts that are there.
 func (s *goneStore) openMissing() (store.Store, error) {
 	missing, endings := map[string]bool{}, map[string]bool{}
