@@ -132,27 +132,32 @@ func agentStores(t *testing.T) map[string]string {
 	return all
 }
 
-// databaseKinds returns the kinds whose stores are databases, by the first store of each.
+// databaseKinds returns the kinds that keep databases, by the stores of each, but for crewAI, which keeps files too.
 func databaseKinds(t *testing.T) map[string]bool {
 	t.Helper()
 	are := map[string]bool{}
-	for kind, at := range addresses(t) {
-		err := filepath.WalkDir(at[0], func(name string, e fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) { // the address of a server
-				return fs.SkipAll
-			}
-			if err != nil || e.IsDir() {
+	for kind, all := range addresses(t) {
+		if kind == "crewai" { // its databases are read from a disk alone, and its files everywhere
+			continue
+		}
+		for _, at := range all {
+			err := filepath.WalkDir(at, func(name string, e fs.DirEntry, err error) error {
+				if errors.Is(err, fs.ErrNotExist) { // the address of a server
+					return fs.SkipAll
+				}
+				if err != nil || e.IsDir() {
+					return err
+				}
+				text, err := os.ReadFile(name)
+				if err == nil && bytes.HasPrefix(text, []byte("SQLite format 3\x00")) { // the index of Codex is one too
+					id, err := allKinds.Identify(t.Context(), name)
+					are[kind] = are[kind] || err == nil && id.Name == kind
+				}
 				return err
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			text, err := os.ReadFile(name)
-			if err == nil && bytes.HasPrefix(text, []byte("SQLite format 3\x00")) { // the index of Codex is one too
-				id, err := allKinds.Identify(t.Context(), name)
-				are[kind] = are[kind] || err == nil && id.Name == kind
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	return are
