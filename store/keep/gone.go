@@ -206,7 +206,20 @@ func (s *goneStore) findGone(ctx context.Context, session string) error {
 // Sessions returns the sessions that are gone, the newest first.
 func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		since, err := s.goneTimes()
+		there := map[string]bool{}
+		live, err := s.openLive(ctx)
+		if err == nil && live != nil {
+			for info, failed := range store.AnyOrder(ctx, live) {
+				if err = failed; err != nil {
+					break
+				}
+				there[info.ID] = true
+			}
+		}
+		var since func(session string) time.Time
+		if err == nil {
+			since, err = s.goneTimes()
+		}
 		var missing store.Store
 		if err == nil {
 			missing, err = s.openMissing()
@@ -217,10 +230,7 @@ func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, e
 		}
 		defer missing.Close() // it was only read
 		for info, err := range missing.Sessions(ctx) {
-			if err == nil {
-				err = s.findGone(ctx, info.ID)
-			}
-			if errors.Is(err, model.ErrNoSession) {
+			if err == nil && there[info.ID] {
 				continue
 			}
 			info.GoneSince, info.ExpiresAt = since(info.ID), time.Time{}
