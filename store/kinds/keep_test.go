@@ -29,7 +29,8 @@ import (
 // besideStores are files of testdata that no store needs.
 var besideStores = map[string]bool{"go.mod": true, "TABLE.txt": true, "go-events.jsonl": true}
 
-// eachKept calls a function with a copy of each real store that is made of files, as it is found.
+// eachKept calls a function with a copy of each real store that is made of files, as it is found. Folders of agno are
+// not kept yet.
 func eachKept(t *testing.T, what func(t *testing.T, a *keep.Archive, found store.Found)) {
 	t.Helper()
 	all := addresses(t)
