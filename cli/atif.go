@@ -77,19 +77,11 @@ func (a *App) exportTrajectory(ctx context.Context, p *printer, s store.Store, s
 
 // agentRun is a conversation in a snapshot, and those of the sub-agents that were started on the way to it.
 type agentRun struct {
-	session string
-	agent   transcript.TrajectoryAgent
-	state   []byte
-	// came has for each message the visits that its parts came with, and the time of the first; both are zero where none is known.
-	came     []arrival
+	session  string
+	agent    transcript.TrajectoryAgent
+	state    []byte
+	came     []query.Arrival
 	children []startedRun
-}
-
-// arrival is when a message came, with which snapshots.
-type arrival struct {
-	first model.Node
-	at    time.Time
-	ids   []string
 }
 
 // startedRun is the run of a sub-agent, and the id of the snapshot that started it.
@@ -137,7 +129,11 @@ func (a *App) readRun(ctx context.Context, s store.Store, session, spec string, 
 			}
 		}
 	}
-	if err := r.dateMessages(ctx, query.Open(s, t), t, n); err != nil || f.SubAgents == nil {
+	tape, err := jsontape.Parse(r.state)
+	if err != nil {
+		return nil, fmt.Errorf("export: read the state of %s: %w", t.Name(n), err)
+	}
+	if r.came, err = query.Open(s, t).Arrivals(ctx, t, n, conversation.Decode(tape)); err != nil || f.SubAgents == nil {
 		return r, err
 	}
 	onPath := map[string]bool{}
@@ -163,39 +159,6 @@ func (a *App) readRun(ctx context.Context, s store.Store, session, spec string, 
 		r.children = append(r.children, startedRun{child, of.ID})
 	}
 	return r, nil
-}
-
-// dateMessages finds the snapshots that the messages in the state of a visit came with.
-func (r *agentRun) dateMessages(ctx context.Context, q *query.Session, t *model.Timeline, n model.Node) error {
-	tape, err := jsontape.Parse(r.state)
-	if err != nil {
-		return fmt.Errorf("export: read the state of %s: %w", t.Name(n), err)
-	}
-	c := conversation.Decode(tape)
-	if r.came = make([]arrival, c.Len()); c.List() < 0 {
-		return nil
-	}
-	path, err := query.ParsePath(tape.Pointer(c.List()))
-	if err != nil {
-		return err
-	}
-	for b, err := range q.Blame(ctx, n, path) {
-		if err != nil {
-			return err
-		}
-		m := c.Find(tape.LookupPointer(b.Path))
-		if b.Holds || b.Visit == model.NoNode || b.OrBefore || m < 0 {
-			continue
-		}
-		came, of := &r.came[m], t.Header(b.Visit)
-		if len(came.ids) == 0 || b.Visit < came.first {
-			came.first, came.at = b.Visit, of.CreatedAt
-		}
-		if !slices.Contains(came.ids, of.ID) {
-			came.ids = append(came.ids, of.ID)
-		}
-	}
-	return nil
 }
 
 // redactRuns hides the secrets in the states of runs.
@@ -225,9 +188,9 @@ func (r *agentRun) trajectory(root string) (*transcript.Trajectory, error) {
 	}
 	c := conversation.Decode(tape)
 	if c.Len() != len(r.came) { // prompts were left out
-		r.came = make([]arrival, c.Len())
+		r.came = make([]query.Arrival, c.Len())
 	}
-	t := transcript.NewTrajectory(r.session, c, func(m int) time.Time { return r.came[m].at })
+	t := transcript.NewTrajectory(r.session, c, func(m int) time.Time { return r.came[m].At })
 	if len(t.Steps) == 0 {
 		return nil, &advisedError{fmt.Errorf("export: the state of %.80q has no messages, and ATIF has nothing else", r.session), "Without --atif, export writes the states."}
 	}
@@ -238,7 +201,7 @@ func (r *agentRun) trajectory(root string) (*transcript.Trajectory, error) {
 		if err != nil {
 			continue // it has said nothing yet
 		}
-		m := slices.IndexFunc(r.came, func(of arrival) bool { return slices.Contains(of.ids, child.by) })
+		m := slices.IndexFunc(r.came, func(of query.Arrival) bool { return slices.Contains(of.IDs, child.by) })
 		t.AddChild(below, strings.TrimPrefix(child.session, root+"/"), m, started[m])
 		started[m]++
 	}

@@ -27,6 +27,8 @@ const (
 	OpEdit Op = "edit"
 	// OpConvert makes a session of another kind of store in this one.
 	OpConvert Op = "convert"
+	// OpContinue starts a session from the conversation in a snapshot of another tool.
+	OpContinue Op = "continue"
 	// OpImport takes rows in, as they are.
 	OpImport Op = "import"
 	// OpRepair mends what keeps the framework from starting a session.
@@ -41,7 +43,9 @@ const (
 
 // MakesSession reports whether the operation starts a new session and leaves
 // every other as it is, so that to undo it is to take that session away.
-func (op Op) MakesSession() bool { return op == OpFork || op == OpEdit || op == OpConvert }
+func (op Op) MakesSession() bool {
+	return op == OpFork || op == OpEdit || op == OpConvert || op == OpContinue
+}
 
 // Plan is exactly what an operation will do, computed before anything is
 // written. Applying it refuses with [ErrHeadMoved] when the session is no
@@ -77,6 +81,8 @@ type Plan struct {
 	// Files are the files that change, in the order in which they do; none where
 	// the store is not one of files.
 	Files []PlanFile
+	// Carries counts the parts of a continued conversation that go over, that change and that stay behind.
+	Carries []string
 	// Loads describes the state that the framework will load next and the call that resumes.
 	Loads string
 	// Resume are the calls by which the framework goes on from there, the best
@@ -260,6 +266,8 @@ const (
 	PlanReturns
 	// PlanState: how the state changes.
 	PlanState
+	// PlanCarries: the parts that go over to another tool.
+	PlanCarries
 	// PlanLoads: what the framework loads next.
 	PlanLoads
 	// PlanResume: a call by which it goes on.
@@ -283,6 +291,7 @@ var planLabels = [...]string{
 	PlanLeaves:    "leaves path",
 	PlanReturns:   "comes back",
 	PlanState:     "state",
+	PlanCarries:   "carries",
 	PlanLoads:     "loads",
 	PlanResume:    "resume",
 	PlanSDK:       "sdk",
@@ -319,6 +328,8 @@ func (p *Plan) Headline() string {
 		return fmt.Sprintf("fork %s from an edited %s as %s", p.Session, target, p.NewSession)
 	case OpConvert:
 		return fmt.Sprintf("convert %s as %s", p.Session, p.NewSession)
+	case OpContinue:
+		return fmt.Sprintf("continue %s from %s as %s", p.Session, target, p.NewSession)
 	case OpUndo, OpRedo:
 		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, AndOthers(p.Session, p.Others))
 	case OpRepair, OpPurge, OpGiveBack:
@@ -355,7 +366,7 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	add(PlanWarning, p.Hazards...)
 	now, then := p.Head.withID(), p.Target.withID()
 	switch {
-	case p.Op == OpConvert:
+	case p.Op == OpConvert || p.Op == OpContinue:
 		add(PlanUntouched, p.Session)
 	case p.NewSession != "" || p.Branch != "":
 		add(PlanStart, then)
@@ -375,6 +386,7 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	}
 	add(PlanLeaves, planRanges(p.Orphans)...)
 	add(PlanReturns, planRanges(p.Reactivates)...)
+	add(PlanCarries, p.Carries...)
 	add(PlanWrites, p.Writes...)
 	add(PlanLoads, p.Loads)
 	for _, r := range p.Resume {

@@ -66,6 +66,35 @@ const (
 	shell                   // around what a person ran
 )
 
+// ownBlocks are the tags around texts about the agent itself, its machine and its rules. Another agent has its own. Sources:
+// as of blocks.
+var ownBlocks = []string{
+	"environment_context", "permissions instructions", "collaboration_mode", "skills_instructions", "user_instructions", "INSTRUCTIONS",
+	"apps_instructions", "plugins_instructions", "personality_spec", "model_switch", "system-reminder", "session_context",
+	"environment_info", "workspace_info", "environment_details", "git_status", "project_layout", "user_info", "agent_skills", "turn_aborted",
+	"local-command-caveat", "local-command-stdout", "local-command-stderr", "command-name", "command-message", "command-args", "command-contents",
+}
+
+// IsOwn reports whether a text is only blocks in which an agent tells the model about itself. A slash command is, where
+// it says something to the program and nothing to the model.
+func IsOwn(text string) bool {
+	if _, by := WordsTyped(text); by == Prompt {
+		return false
+	}
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		if rest, ok := behindHeading(text); ok && strings.HasPrefix(text, "# AGENTS.md") {
+			text = rest
+			continue
+		}
+		name, _, rest, closed := taggedBlock(text)
+		if !closed || !slices.Contains(ownBlocks, name) {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
 // asideEnds end the names of tags around what a program writes, such as <session-start-hook>.
 var asideEnds = []string{
 	"reminder", "instructions", "context", "hook", "notification", "stdout", "stderr", "caveat", "diagnostics",

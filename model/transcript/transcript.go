@@ -73,15 +73,15 @@ func Of(c *conversation.Conversation) []Message {
 			if b.Kind == conversation.ToolResult && b.Pair >= 0 {
 				continue
 			}
-			out.Parts = append(out.Parts, partOf(c, b))
+			out.Parts = append(out.Parts, PartOf(c, b))
 		}
 		list = append(list, out)
 	}
 	return list
 }
 
-// partOf returns a part of a message, a call with its result.
-func partOf(c *conversation.Conversation, b *conversation.Block) Part {
+// PartOf returns a block as a part of a message, a call with its result.
+func PartOf(c *conversation.Conversation, b *conversation.Block) Part {
 	t := c.Tape()
 	out := Part{Kind: partKind(b.Kind)}
 	switch b.Kind {
