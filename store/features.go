@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/filechange"
+	"hindcast/model/handover"
 	"hindcast/model/request"
 )
 
@@ -155,6 +156,10 @@ type Features struct {
 	Journal func(ctx context.Context) ([]model.JournalEntry, error)
 	// PlanConvert computes the plan that makes the session as out of a session of another store.
 	PlanConvert func(ctx context.Context, from Store, session, as string) (model.Plan, error)
+	// PlanContinue computes the plan of a session, as or a new id, in which the agent of the store goes on with the
+	// conversation of another tool. It returns ErrSessionExists, and a model.UnsupportedError for a conversation
+	// without messages and for an id of another form. It is nil if the agent takes no conversation.
+	PlanContinue func(ctx context.Context, from *handover.Source, as string) (model.Plan, error)
 	// Import adds rows as they are in one transaction, visits, orphaned ones and reasons included, and returns
 	// the number of new visits, without steps of model.MarkTraced. Visits that the store already has stay
 	// unchanged. An error in the sequence undoes everything. The import is an entry of the journal, unless it

@@ -50,6 +50,8 @@ type Kind struct {
 	// At returns the kind with its stores on the server of a URL; nil for a kind whose stores
 	// are not on one, or are addressed by it.
 	At func(endpoint string) Kind
+	// Continues says that the framework goes on with conversations of other tools: see [Features].PlanContinue.
+	Continues bool
 	// Places returns the paths, as patterns of filepath.Glob, where the framework puts stores by default and
 	// in its documentation; it may be nil.
 	Places func(Surroundings) []string

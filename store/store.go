@@ -184,10 +184,11 @@ func Reason(s Store, op model.Op) string {
 // cannot are the reasons of operations that only some kinds that are written to have, and what
 // to do instead.
 var cannot = map[model.Op]string{
-	model.OpEdit:    "Hindcast writes no edited state into %s",
-	model.OpRepair:  "Hindcast mends nothing in %s: its doctor says what the framework makes of a fault",
-	model.OpPurge:   "Hindcast knows no redactions in %s: a purge would forget nothing",
-	model.OpConvert: "Hindcast writes no session of another kind into %s",
+	model.OpEdit:     "Hindcast writes no edited state into %s",
+	model.OpRepair:   "Hindcast mends nothing in %s: its doctor says what the framework makes of a fault",
+	model.OpPurge:    "Hindcast knows no redactions in %s: a purge would forget nothing",
+	model.OpConvert:  "Hindcast writes no session of another kind into %s",
+	model.OpContinue: "Hindcast continues no conversation of another tool in %s",
 }
 
 // Cannot returns the reason of a kind that is written to, and has no such operation.

@@ -34,6 +34,8 @@ type Move struct {
 	Forget func(name string, data []byte) bool
 	// Scope is that of the change: the engine fills it in.
 	Scope model.PurgeScope
+	// Carries is that of the plan.
+	Carries []string
 	// Writes, Hazards and Asks are the format's own words for the plan.
 	Writes, Hazards, Asks []string
 	// Own holds the data that Next needs.

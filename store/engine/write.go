@@ -135,12 +135,8 @@ func (s *Store) planMove(ctx context.Context, on Stage, c model.Change) (plan mo
 	plan = model.Plan{Op: c.Op, Session: at.Session, Branch: m.Branch, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.New != nil {
 		at, plan.NewSession = *m.New, m.New.SessionName()
-		was, err := s.readLog(ctx, in, at)
-		if err != nil {
+		if err := s.checkVacant(ctx, in, at); err != nil {
 			return plan, err
-		}
-		if len(was.Rows) > 0 {
-			return plan, store.ErrSessionExists
 		}
 	} else if before.Busy != "" && !m.Idle() {
 		plan.Asks = append([]string{before.Busy}, m.Asks...)
@@ -151,6 +147,37 @@ func (s *Store) planMove(ctx context.Context, on Stage, c model.Change) (plan mo
 		return s.draftPlan(ctx, on, plan, at, before, w)
 	}
 	return s.completePlan(ctx, on, plan, at, before.Log, w)
+}
+
+// checkVacant returns store.ErrSessionExists where a session is at a place.
+func (s *Store) checkVacant(ctx context.Context, in In, at Place) error {
+	was, err := s.readLog(ctx, in, at)
+	if err == nil && len(was.Rows) > 0 {
+		err = store.ErrSessionExists
+	}
+	return err
+}
+
+// PlanNew computes the plan of an operation that makes a session from outside the store: move makes its files. It writes nothing, and returns the errors of Plan and of move.
+func (s *Store) PlanNew(ctx context.Context, op model.Op, move func(In) (*Move, error)) (plan model.Plan, err error) {
+	if why := s.Lacks(op); why != "" {
+		return plan, &model.UnsupportedError{Op: op, Reason: why}
+	}
+	err = s.medium.Suppose(ctx, func(on Stage) error {
+		m, err := move(on.In())
+		if err != nil {
+			return err
+		}
+		at := *m.New
+		if err := s.checkVacant(ctx, on.In(), at); err != nil {
+			return err
+		}
+		plan = model.Plan{Op: op, Session: at.SessionName(), NewSession: at.SessionName(), Target: m.Target, Carries: m.Carries, Writes: m.Writes, Hazards: m.Hazards}
+		before := &Log{Place: at, Head: -1}
+		plan, err = s.completePlan(ctx, on, plan, at, before, &Write{Move: m, Before: before, After: before})
+		return err
+	})
+	return plan, err
 }
 
 // completePlan completes a plan with the effects of its steps.

@@ -102,9 +102,9 @@ func (s *Store) planJoin(in engine.In, before *engine.Log, c model.Change) (*eng
 func (s *Store) planSession(in engine.In, before *engine.Log, at int, c model.Change, fork func(Cut) (*Fork, error)) (*engine.Move, error) {
 	one := before.Own.(*Session)
 	to := &one.Entries[at]
-	id, err := s.format.(Forker).NewID(c.As)
+	id, err := s.newID(c.Op, c.As)
 	if err != nil {
-		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf("%.80q is no id of a session of %s: %v; give such an id, or none to get a new one", c.As, s.agent.Framework, err)}
+		return nil, err
 	}
 	made, err := fork(Cut{in, one, to, id, s.folder})
 	if err != nil {

@@ -77,8 +77,9 @@ type Agent struct {
 // Kind returns the kind for the list of kinds. cache keeps titles from one run of the program
 // to the next; nil remembers them in this process only.
 func (a *Agent) Kind(cache *files.Cache) engine.Kind {
+	_, continues := a.Format("").(Continuer)
 	return engine.Kind{
-		Kind: store.Kind{Name: a.Name, Framework: a.Framework, Files: a.Files, Likens: true, Places: a.allPlaces},
+		Kind: store.Kind{Name: a.Name, Framework: a.Framework, Files: a.Files, Likens: true, Places: a.allPlaces, Continues: continues},
 		Sign: a.sign, Copied: !a.Local,
 		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return a.Open(ctx, at, cache) },
 	}.Derive()
@@ -353,6 +354,10 @@ func (a *Agent) lacks(op model.Op, f Format) string {
 	switch op {
 	case model.OpFork, model.OpUndo, model.OpRedo:
 		return a.Lacks
+	case model.OpContinue:
+		if _, ok := f.(Continuer); ok {
+			return ""
+		}
 	case model.OpRestore:
 		if _, ok := f.(Restorer); ok || a.Lacks != "" {
 			return a.Lacks

@@ -150,6 +150,9 @@ func (s *Store) Features() store.Features {
 	if _, ok := s.format.(Copier); ok {
 		f.FileCopies = s.FileCopies
 	}
+	if _, ok := s.format.(Continuer); ok {
+		f.PlanContinue = s.PlanContinue
+	}
 	return f
 }
 

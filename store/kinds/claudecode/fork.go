@@ -115,10 +115,12 @@ func (f *format) copySession(c chat.Cut, entries []*chat.Entry, keep []chat.Span
 	}
 	reads := c.Session.Reads(c.Session.At(c.To.ID))
 	if last := &c.Session.Entries[reads[len(reads)-1]]; asks[last.Event] && last.Said.Role != chat.Assistant {
-		made.Hazards = append(made.Hazards, `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`)
+		made.Hazards = append(made.Hazards, unansweredHazard)
 	}
 	return made, f.copyAgents(c, entries, made)
 }
+
+const unansweredHazard = `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`
 
 // asks has the events of messages that ask for an answer.
 var asks = map[string]bool{"": true, eventNotified: true, eventQueued: true, eventCompaction: true}

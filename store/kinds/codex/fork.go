@@ -70,7 +70,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		}
 	}
 	now := c.In.Now.Local()
-	name := tree.Join(dayFolder(c.Session.Spot.File, now.Format("2006/01/02")), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+c.ID+".jsonl")
+	name := tree.Join(dayFolder(c.Session.Spot.File, now.Format("2006/01/02")), rolloutName(now, c.ID))
 	made := &chat.Fork{
 		Spot:   chat.Spot{File: name, ID: c.ID},
 		Steps:  tree.Steps{{Name: name, Data: data}},
@@ -212,7 +212,7 @@ func wrapRecord(t *jsontape.Tape, is record, at time.Time) []byte {
 			p.Put(0, member[0], jsontape.AppendQuoted(nil, member[1]))
 		}
 	}
-	return fmt.Appendf(nil, `{"timestamp":%q,"type":%q,"payload":%s}`, at.UTC().Format("2006-01-02T15:04:05.000Z"), is.is, p.Bytes())
+	return fmt.Appendf(nil, `{"timestamp":%q,"type":%q,"payload":%s}`, at.UTC().Format(chat.Milliseconds), is.is, p.Bytes())
 }
 
 // closes are the records behind an item that belong to it, or end its turn.

@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,7 +134,11 @@ func messageOf(v chat.Value) (m chat.Message, ok bool) {
 		m.Role = chat.User
 		add(conversation.Text, data.Get("content"))
 		for attachment := range data.Get("attachments").Each() {
-			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Unknown, Body: attachment.Raw()})
+			body := attachment.Raw()
+			if is := attachment.Get("mimeType"); attachment.Get("type").Text() == "blob" && strings.HasPrefix(is.Text(), "image/") {
+				body = fmt.Appendf(nil, `{"type":"image","mimeType":%s,"data":%s}`, is.Raw(), attachment.Get("data").Raw())
+			}
+			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Unknown, Body: body})
 		}
 	case typeAssistant:
 		m.Role, m.ID, m.Model = chat.Assistant, data.Get("apiCallId").Text(), data.Get("model").Text()

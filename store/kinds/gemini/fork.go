@@ -51,7 +51,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := withHeader(raw[0], c.ID, now.Format("2006-01-02T15:04:05.000Z"))
+	data, err := withHeader(raw[0], c.ID, now.Format(chat.Milliseconds))
 	if err != nil {
 		return nil, err
 	}

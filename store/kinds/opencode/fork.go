@@ -112,10 +112,13 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 		Spot:    f.Spot(name),
 		Steps:   tree.Steps{{Name: name, Data: text}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, under new ids, as `opencode export` writes them", name, model.Count(len(list), "message"))},
-		Hazards: []string{"the session is opencode's when `opencode import` has read the file: to undo takes the file away, and not what was imported"},
+		Hazards: []string{importHazard},
 		Calls:   importCalls(s, file, c.ID),
 	}, nil
 }
+
+// importHazard says how far an undo takes a session back.
+const importHazard = "the session is opencode's when `opencode import` has read the file: to undo takes the file away, and not what was imported"
 
 // newInfo returns the record of the new session: what the old one ran with, without what is of
 // that one alone.

@@ -681,14 +681,13 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := now.Format("2006-01-02T15:04:05.000Z")
+	at := now.Format(chat.Milliseconds)
 	raw[0], err = chat.WithTexts(raw[0], [2]string{"id", c.ID}, [2]string{"timestamp", at}, [2]string{"parentSession", absolutePath(c.Dir, s.Spot.File)})
 	if err != nil {
 		return nil, err
 	}
 	data := append(bytes.Join(raw, []byte("\n")), '\n')
-	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(at)
-	name := tree.Join(path.Dir(s.Spot.File), stamp+"_"+c.ID+".jsonl")
+	name := tree.Join(path.Dir(s.Spot.File), fileName(at, c.ID))
 	return &chat.Fork{
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
