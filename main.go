@@ -131,6 +131,12 @@ func screen(ctx context.Context, what cli.Shown) error {
 	options.Keys, options.ThemeNames = keys, what.Theme
 	options.Labels, options.Share = labels.New(ownData()), what.Share
 	options.Ledger = ledger.New(keptNotes())
+	options.Around = around()
+	for _, kind := range kinds.All(keptNotes(), ownData()) {
+		if kind.Continues {
+			options.Continuers = append(options.Continuers, kind)
+		}
+	}
 	costs, err := prices.Load(prices.Path(os.Getenv))
 	if err != nil {
 		options.Note = err.Error() // nothing has a cost then

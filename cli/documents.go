@@ -147,6 +147,7 @@ type planJSON struct {
 	Reactivates []model.Point    `json:"reactivates"`
 	Writes      []string         `json:"writes"`
 	Files       []model.PlanFile `json:"files,omitempty"`
+	Carries     []string         `json:"carries,omitempty"`
 	Loads       string           `json:"loads"`
 	Resume      []model.Resume   `json:"resume,omitempty"`
 	Hazards     []string         `json:"hazards"`
@@ -160,7 +161,7 @@ func planOf(p *planned) planJSON {
 	return planJSON{
 		p.Op, p.Session, p.Others, p.NewSession, p.Removes, p.Final,
 		p.Target.ID, p.Target.Index, p.Target.Name, p.NewHead, p.Head.ID, p.Head.Index, p.Head.Name,
-		notNil(p.Orphans), notNil(p.Reactivates), notNil(p.Writes), p.Files, p.Loads, p.Resume, notNil(p.Hazards), p.Asks, p.Entry, p.assumed,
+		notNil(p.Orphans), notNil(p.Reactivates), notNil(p.Writes), p.Files, p.Carries, p.Loads, p.Resume, notNil(p.Hazards), p.Asks, p.Entry, p.assumed,
 	}
 }
 

@@ -86,6 +86,7 @@ const (
 
 	Restore
 	Fork
+	Continue
 	Edit
 	EditState
 	EditMessage
@@ -239,6 +240,7 @@ var actionTable = [actions]struct {
 
 	Restore:       {"restore", "restore", changing, noSnapshot},
 	Fork:          {"fork", "fork", changing, noSnapshot},
+	Continue:      {"continue", "continue in another tool", changing, noSnapshot},
 	Edit:          {"edit", "edit and fork", changing, noSnapshot},
 	EditState:     {"edit-state", "edit whole state", changing, nil},
 	EditMessage:   {"edit-message", "edit message", changing, nil},
@@ -446,6 +448,7 @@ var bindings = []struct {
 	{Session, GoLabel, []string{"'"}},
 	{Session, Restore, []string{"r"}},
 	{Session, Fork, []string{"f"}},
+	{Session, Continue, []string{"C"}},
 	{Session, Edit, []string{"e"}},
 	{Session, Run, []string{"x"}},
 	{Session, Repair, []string{"R"}},
@@ -521,6 +524,8 @@ var bindings = []struct {
 	{ShareMenu, SharePath, []string{"p"}},
 	{ShareMenu, ShareBranch, []string{"b"}},
 	{ShareMenu, ShareRange, []string{"m"}},
+
+	{ContinueMenu, Accept, []string{"enter"}},
 
 	{Broken, Accept, []string{"enter"}},
 	{Broken, EditAgain, []string{"e"}},

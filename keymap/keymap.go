@@ -37,6 +37,7 @@ const (
 	EditMenu
 	PurgeMenu
 	ShareMenu
+	ContinueMenu
 	Broken
 	Confirm
 	Input
@@ -53,29 +54,30 @@ var scopeTable = [scopes]struct {
 	outer Scope
 	where string
 }{
-	Global:     {"global", noScope, "everywhere"},
-	Browse:     {"browse", Global, "everywhere but in a text field"},
-	Picker:     {"picker", Browse, "sessions"},
-	Session:    {"session", Browse, "in a session"},
-	Timeline:   {"timeline", Session, "timeline"},
-	Tab:        {"tab", Session, "tabs"},
-	Diff:       {"diff", Tab, "Diff tab"},
-	State:      {"state", Tab, "State tab"},
-	Messages:   {"messages", Tab, "Messages tab"},
-	ContextTab: {"context", Tab, "Context tab"},
-	Files:      {"files", Tab, "Files tab"},
-	Resume:     {"resume", Tab, "Resume tab"},
-	Info:       {"info", Tab, "Info tab"},
-	Overlay:    {"overlay", Browse, "help, journal, errors"},
-	Manual:     {"help", Overlay, "help"},
-	Written:    {"journal", Overlay, "journal"},
-	Menu:       {"menu", Browse, "yank menu"},
-	EditMenu:   {"edit-menu", Browse, "edit menu"},
-	PurgeMenu:  {"purge-menu", Browse, "purge menu"},
-	ShareMenu:  {"share-menu", Browse, "share menu"},
-	Broken:     {"broken-edit", Browse, "an edit that cannot be used"},
-	Confirm:    {"confirm", Browse, "a plan to confirm"},
-	Input:      {"input", noScope, "text fields"},
+	Global:       {"global", noScope, "everywhere"},
+	Browse:       {"browse", Global, "everywhere but in a text field"},
+	Picker:       {"picker", Browse, "sessions"},
+	Session:      {"session", Browse, "in a session"},
+	Timeline:     {"timeline", Session, "timeline"},
+	Tab:          {"tab", Session, "tabs"},
+	Diff:         {"diff", Tab, "Diff tab"},
+	State:        {"state", Tab, "State tab"},
+	Messages:     {"messages", Tab, "Messages tab"},
+	ContextTab:   {"context", Tab, "Context tab"},
+	Files:        {"files", Tab, "Files tab"},
+	Resume:       {"resume", Tab, "Resume tab"},
+	Info:         {"info", Tab, "Info tab"},
+	Overlay:      {"overlay", Browse, "help, journal, errors"},
+	Manual:       {"help", Overlay, "help"},
+	Written:      {"journal", Overlay, "journal"},
+	Menu:         {"menu", Browse, "yank menu"},
+	EditMenu:     {"edit-menu", Browse, "edit menu"},
+	PurgeMenu:    {"purge-menu", Browse, "purge menu"},
+	ShareMenu:    {"share-menu", Browse, "share menu"},
+	ContinueMenu: {"continue-menu", Browse, "continue menu"},
+	Broken:       {"broken-edit", Browse, "an edit that cannot be used"},
+	Confirm:      {"confirm", Browse, "a plan to confirm"},
+	Input:        {"input", noScope, "text fields"},
 }
 
 // String returns the scope's name as the user's file has it.

@@ -192,7 +192,7 @@ var changes = map[keymap.Action]model.Op{
 
 // lackAll says that nothing can be done yet.
 func (m *Model) lackAll() {
-	m.lacks = map[keymap.Action]string{keymap.Journal: notOpen}
+	m.lacks = map[keymap.Action]string{keymap.Journal: notOpen, keymap.Continue: notOpen}
 	for a := range changes {
 		m.lacks[a] = notOpen
 	}
@@ -208,6 +208,9 @@ func (m *Model) beAlone(s store.Store) {
 func (m *Model) pointAt(s store.Store) {
 	m.o.Store, m.features, m.states = s, s.Features(), newStates(s, stateBudget)
 	m.lacks = map[keymap.Action]string{}
+	if len(m.o.Continuers) == 0 {
+		m.lacks[keymap.Continue] = "no other tool is known"
+	}
 	if m.o.Labels == nil {
 		m.lacks[keymap.SetLabel], m.lacks[keymap.GoLabel] = noLabels, noLabels
 	}

@@ -59,6 +59,8 @@ type Model struct {
 	lacks  map[keymap.Action]string // what the store cannot do, and why
 	// features are the features of the open store, empty while there is no store.
 	features store.Features
+	// continued is the store of the tool in which a session was continued last, until the next write; or nil.
+	continued *target
 	// namesForks says that the store names forks itself, and forks that a fork is its one
 	// way back: the key of a restore plans that.
 	namesForks, forks bool

@@ -38,6 +38,7 @@ type write struct {
 	difference func(context.Context) dialog.Change
 	prompt     *dialog.Prompt // that asked for it; nil for none
 	draft      *draft         // the edit that it starts from; nil for none
+	into       *target        // the store of another tool that changes; nil for the store in view
 }
 
 // proposal is the plan of a write, about which a person is asked.
@@ -52,13 +53,16 @@ func (m *Model) planChange(c model.Change) tea.Cmd { return m.planWrite(write{Ch
 
 // planWrite has a plan worked out, each time against the store as it is then.
 func (m *Model) planWrite(w write) tea.Cmd {
-	writer := m.features
-	if writer.Plan == nil {
+	plan := m.features.Plan
+	if w.into != nil {
+		plan = w.into.planChange
+	}
+	if plan == nil {
 		return nil // the action is disabled
 	}
 	states, tree, session, lent := m.states, m.timeline.Timeline(), m.session, m.lendTimeline()
 	return m.startLent(planning, "planning the "+string(w.Op), lent, func(ctx context.Context, _ *progress) fact {
-		p, err := writer.Plan(ctx, w.Change)
+		p, err := plan(ctx, w.Change)
 		if err != nil {
 			return func() tea.Cmd { return m.showPlan(proposal{write: w}, err) }
 		}
@@ -94,6 +98,9 @@ func (m *Model) showPlan(p proposal, err error) tea.Cmd {
 		return nil
 	case err != nil:
 		m.tellFailure("cannot "+string(p.Op), err)
+		if p.into != m.continued {
+			return m.closeTarget(p.into)
+		}
 		return nil
 	case p.made.Idle():
 		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, p.made.Target))
@@ -109,6 +116,9 @@ func (m *Model) proposePlan(p proposal) tea.Cmd {
 		No: func() tea.Cmd {
 			m.say("nothing was changed")
 			m.keepDraft(p.draft)
+			if p.into != m.continued {
+				return m.closeTarget(p.into)
+			}
 			return nil
 		},
 		Anew: func() tea.Cmd {
@@ -153,12 +163,15 @@ func (m *Model) awaitQuiet() tea.Cmd {
 
 // applyPlan carries a plan out.
 func (m *Model) applyPlan(p proposal) tea.Cmd {
-	writer := m.features
-	if writer.Plan == nil {
+	apply := m.features.Apply
+	if p.into != nil {
+		apply = p.into.applyPlan
+	}
+	if apply == nil {
 		return nil // what plans applies
 	}
 	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, _ *progress) fact {
-		receipt, err := writer.Apply(ctx, p.made)
+		receipt, err := apply(ctx, p.made)
 		return func() tea.Cmd { return m.tellReceipt(p, &receipt, err) }
 	})
 }
@@ -184,11 +197,19 @@ func (m *Model) tellReceipt(p proposal, receipt *model.Receipt, err error) tea.C
 		m.keepDraft(p.draft)
 		return m.rereadShown()
 	}
+	closing := m.continued
+	if m.continued = nil; plan.Op == model.OpContinue {
+		m.continued, m.lacks[keymap.Undo] = p.into, ""
+	} else if closing != nil {
+		m.lacks[keymap.Undo] = store.Reason(m.o.Store, model.OpUndo)
+	}
+	drop = tea.Batch(drop, m.closeTarget(closing))
 	m.onward = resumeCall{}
 	if len(plan.Resume) > 0 {
 		m.onward = resumeCall{call: plan.Resume[0].Call, then: plan.Resume[0].Then}
 	}
 	switch {
+	case plan.Op == model.OpContinue:
 	case plan.NewSession != "":
 		m.only, m.made = false, plan.NewSession
 	case plan.Removes && receipt.Session == m.made:
@@ -249,7 +270,7 @@ func (m *Model) receiptLine(plan *model.Plan, r *model.Receipt) (text string, br
 		keys = append(keys, key+" "+back.Help())
 	}
 	leave, open := m.keys.Keys(keymap.Session, keymap.Back), m.keys.Keys(keymap.Picker, keymap.Open)
-	if plan.NewSession != "" && m.place == inSession && len(leave) > 0 && len(open) > 0 {
+	if plan.NewSession != "" && plan.Op != model.OpContinue && m.place == inSession && len(leave) > 0 && len(open) > 0 {
 		keys = append(keys, keymap.Label([]string{leave[0], open[0]})+" "+keymap.Open.Help()+" it")
 	}
 	joined := func(parts ...string) string { return strings.Join(parts, " "+m.styles.Glyphs.Dot+" ") }
@@ -267,6 +288,9 @@ func (m *Model) doneTexts(plan *model.Plan, r *model.Receipt) []string {
 	}
 	const most = 16 // cells of a session's name that still tell it from others
 	short := cell.ShortID(r.Session, most, m.styles.Glyphs.Ellipsis)
+	if plan.Op == model.OpContinue {
+		return []string{"continued as " + r.Session, "continued as " + short, "continued"}
+	}
 	if plan.Op == model.OpFork || plan.Op == model.OpEdit {
 		from := "from " + plan.Target.String()
 		if plan.Op == model.OpEdit {

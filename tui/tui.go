@@ -80,6 +80,9 @@ type Options struct {
 	Currency, ListDate string
 	// Ledger adds up sessions for their rows in the list; nil to show no sums.
 	Ledger *ledger.Ledger
+	// Continuers are the kinds whose tools go on with a conversation of another one, and Around where their usual places are.
+	Continuers []store.Kind
+	Around     store.Surroundings
 	// Watches keeps what is watched in a store; nil to keep it nowhere.
 	Watches Watches
 	// Zone is in which times are shown; nil for the local one.

@@ -185,7 +185,7 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 		m.openDialog(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.wholeText()))
 		return nil
 	case keymap.Undo:
-		return m.planChange(model.Change{Op: model.OpUndo})
+		return m.planWrite(write{Change: model.Change{Op: model.OpUndo}, into: m.continued})
 	case keymap.Redo:
 		return m.planChange(model.Change{Op: model.OpRedo})
 	case keymap.Journal:
@@ -289,6 +289,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.planChange(model.Change{Op: model.OpRestore, Ref: m.subject().ref})
 	case keymap.Fork:
 		return m.planFork()
+	case keymap.Continue:
+		m.askContinue()
 	case keymap.Edit:
 		return m.chooseEdit()
 	case keymap.Run:

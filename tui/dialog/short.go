@@ -64,6 +64,13 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 	if n := len(p.Reactivates); n > 0 {
 		add("returns", fmt.Sprintf("%s: %s", model.Count(n, "snapshot"), nameSnapshots(p.Reactivates)), sheet.Active)
 	}
+	for i, text := range p.Carries {
+		label := "carries"
+		if i > 0 {
+			label = ""
+		}
+		add(label, text, nil)
+	}
 	add("state", strings.Join(change.Brief, " · "), nil)
 	if len(p.Resume) > 0 {
 		lines = append(lines, line{label: "then", text: p.Resume[0].Call, pick: sheet.Strong, call: true})
