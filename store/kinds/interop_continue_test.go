@@ -140,7 +140,7 @@ func handedOver(talk *handover.Talk) (list []chattest.Said) {
 }
 
 // added matches the texts that agents add to the words of the user, to results and between messages.
-var added = regexp.MustCompile(`(?s)<(system-reminder|current_datetime|environment_context|session_context|skills_instructions|permissions instructions)>.*?</(system-reminder|current_datetime|environment_context|session_context|skills_instructions|permissions instructions)>|\[The previous response was interrupted before it completed\.\]|No response requested\.`)
+var added = regexp.MustCompile(`(?s)<(system-reminder|current_datetime|environment_context|session_context|skills_instructions|permissions instructions)>.*?</(system-reminder|current_datetime|environment_context|session_context|skills_instructions|permissions instructions)>|\[The previous response was interrupted before it completed\.\]|No response requested\.|\bpicture\.(png|jpeg|gif|webp)\b`)
 
 // saidLines returns parts a line each, without the texts that agents add. Texts of one speaker that follow each other are one, and the
 // pictures among them are behind them.
