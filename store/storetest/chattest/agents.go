@@ -77,7 +77,7 @@ var setups = map[string]setup{
 	},
 	"qwen": {
 		tool: "qwen-code", program: "qwen", file: ".qwen/settings.json", prompt: " -y -p '%s'", api: "chat",
-		settings: `{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"disableAutoUpdate":true},"security":{"auth":{"selectedType":"openai"}}}`,
+		settings: `{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"disableAutoUpdate":true},"security":{"auth":{"selectedType":"openai"}},"model":{"generationConfig":{"modalities":{"image":true}}}}`,
 		env:      []string{"OPENAI_API_KEY=scripted", "OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=scripted", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1"},
 	},
 }
