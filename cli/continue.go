@@ -38,33 +38,38 @@ touched, and hindcast undo takes the new one away.`,
 		if err != nil {
 			return err
 		}
-		t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
-		if err != nil {
-			return err
-		}
-		from, err := query.Handover(ctx, of.store, t, n, &of.info, project)
-		if err != nil {
-			return err
-		}
 		into, undo, err := a.openTarget(ctx, kind, to)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, into.Close(), undo()) }()
-		if into.Features().PlanContinue == nil {
-			return lackError(into, model.OpContinue, store.Reason(into, model.OpContinue))
-		}
-		todo, err := into.Features().PlanContinue(ctx, from, as)
-		if err != nil {
-			return err
-		}
-		return a.carryOut(ctx, p, into, agreed, &planned{Plan: todo, back: shownAddress(into.Address(), into)})
+		return a.continueInto(ctx, p, into, of, project, as, agreed)
 	})
 	cmd.Flags().StringVar(&in, "in", "", "the `TOOL` that goes on: "+strings.Join(continuers(kinds), ", "))
 	cmd.Flags().StringVar(&to, "to", "", "the `STORE` of the tool, where it is not in its usual place")
 	cmd.Flags().StringVar(&project, "project", "", "the `FOLDER` that it goes on in, where that is not the session's")
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
 	return cmd
+}
+
+// continueInto plans and carries out a session that begins with the conversation in the snapshot that is named.
+func (a *App) continueInto(ctx context.Context, p *printer, into store.Store, of *subject, project, as string, agreed consent) error {
+	if into.Features().PlanContinue == nil {
+		return lackError(into, model.OpContinue, store.Reason(into, model.OpContinue))
+	}
+	t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
+	if err != nil {
+		return err
+	}
+	from, err := query.Handover(ctx, of.store, t, n, &of.info, project)
+	if err != nil {
+		return err
+	}
+	todo, err := into.Features().PlanContinue(ctx, from, as)
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, p, into, agreed, &planned{Plan: todo, back: shownAddress(into.Address(), into)})
 }
 
 // continuers returns the names of the kinds whose tools go on with conversations of others.

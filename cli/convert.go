@@ -21,8 +21,9 @@ func (a *App) convertCommand() *cobra.Command {
 		Short: "copy a session into a native store; the original is untouched",
 		Long: `Convert copies a session of any kind into a native store, under a name that is free
 there. The store is made if there is none: a file, or in the database of a URL.
-Orphaned branches go along. hindcast undo on the other store takes the new session
-away again.`,
+Orphaned branches go along. Into the store of a coding agent goes the conversation
+at the head, as hindcast continue hands it over. hindcast undo on the other store
+takes the new session away again.`,
 		Example: `  hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run
   hindcast convert trips.db trip-planner --to postgres://me@host/trips --as trip-planner`,
 		PreRunE: func(*cobra.Command, []string) error {
@@ -33,6 +34,9 @@ away again.`,
 		},
 	}, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
 		return a.intoStore(ctx, to, agreed, func(s store.Store) error {
+			if s.Features().PlanContinue != nil {
+				return a.continueInto(ctx, p, s, of, "", as, agreed)
+			}
 			return a.takeOver(ctx, p, s, of.store, of.session, as, to, agreed)
 		})
 	})

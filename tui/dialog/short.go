@@ -134,7 +134,7 @@ func describeResult(p *model.Plan) string {
 
 // done names each change of files as something that was done to them.
 var done = map[model.FileChange]string{
-	model.FileMade: "folder made", model.FileWritten: "written", model.FileCopied: "copied", model.FileReplaced: "replaced",
+	model.FileWritten: "written", model.FileCopied: "copied", model.FileReplaced: "replaced",
 	model.FileSetAside: "set aside", model.FilePutBack: "put back", model.FileForgotten: "deleted",
 }
 
@@ -169,7 +169,11 @@ func countFiles(list []model.PlanFile) string {
 	}
 	var parts []string
 	for _, does := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[does], done[does]))
+		text := fmt.Sprintf("%d %s", counts[does], done[does])
+		if does == model.FileMade {
+			text = model.Count(counts[does], "folder") + " made"
+		}
+		parts = append(parts, text)
 	}
 	n := len(list) - counts[model.FileMade]
 	return fmt.Sprintf("%s (%s)", model.Count(n, "file"), strings.Join(parts, ", "))
