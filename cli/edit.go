@@ -26,7 +26,13 @@ import (
 // editCommand is `hindcast edit`.
 func (a *App) editCommand() *cobra.Command {
 	var how editing
-	cmd := a.writingCommand(oneOf.itself, &cobra.Command{
+	takes := func() words {
+		if how.drop != "" {
+			return words{session: true, most: 1}
+		}
+		return oneOf
+	}
+	cmd := a.writingCommand(takes, &cobra.Command{
 		Use:   "edit [STORE...] [SESSION] SNAPSHOT --as ID",
 		Short: "start a new session from a snapshot whose state you change",
 		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
@@ -35,16 +41,26 @@ the state that a new session starts from, and the original is untouched. What yo
 do not change stays as it is, byte for byte.
 
 --set gives the value on the command line instead, --file in a file (- for the
-standard input). If anything fails, your edit is kept in a file that is named.`,
+standard input). If anything fails, your edit is kept in a file that is named.
+
+--drop A..B leaves whole turns out of a session of a coding agent: the new session,
+which the agent resumes, has the way to the head, or to SNAPSHOT, without them.`,
 		Example: `  hindcast edit trips.db trip-planner '#5' --as what-if
   hindcast edit trips.db trip-planner '#5' --at /cart/total --set 99 --as cheaper
-  hindcast edit sessions chat '#12' --at /messages/3/content --file other.json --as what-if`,
+  hindcast edit sessions chat '#12' --at /messages/3/content --file other.json --as what-if
+  hindcast edit ~/.claude/projects 7ffd5cb9 --drop 8..11`,
 	}, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
+		if how.drop != "" {
+			return a.dropTurns(ctx, p, of, &how, agreed)
+		}
 		return a.editAndFork(ctx, p, of, &how, agreed)
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		how.given = cmd.Flags().Changed("set")
 		switch {
+		case how.drop != "" && (how.given || how.file != "" || how.at != ""):
+			return usagef("--drop leaves turns out, and edits no value: give it alone")
+		case how.drop != "":
 		case how.as == "":
 			return usagef("edit needs --as with the id of the new session")
 		case how.given && how.file != "":
@@ -53,6 +69,7 @@ standard input). If anything fails, your edit is kept in a file that is named.`,
 		return nil
 	}
 	cmd.Flags().StringVar(&how.as, "as", "", "id of the new session")
+	cmd.Flags().StringVar(&how.drop, "drop", "", "leave out the turns from A to B, as `A..B`")
 	cmd.Flags().StringVar(&how.at, "at", "", "JSON `POINTER` to the edited value, such as /messages/3; without it the whole state")
 	cmd.Flags().StringVar(&how.set, "set", "", "the new value as `JSON`, instead of an editor")
 	cmd.Flags().StringVar(&how.file, "file", "", "the `FILE` with the new value, instead of an editor; - for the standard input")
@@ -61,8 +78,8 @@ standard input). If anything fails, your edit is kept in a file that is named.`,
 
 // editing holds the flags of an edit.
 type editing struct {
-	as, at, set, file string
-	given             bool // set is
+	as, at, set, file, drop string
+	given                   bool // set is
 }
 
 // editAndFork takes a state through an edit into the plan of a new session.
@@ -95,6 +112,37 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 		return err
 	}
 	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: compareStates(ctx, store.Apart{A: state, B: changed}, model.Gaps{}, "the state before the edit")})
+}
+
+// dropTurns forks the session to a snapshot, the head where none is named, without some turns.
+func (a *App) dropTurns(ctx context.Context, p *printer, of *subject, how *editing, agreed consent) error {
+	if err := of.checkOperation(model.OpFork); err != nil {
+		return err
+	}
+	t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
+	if err != nil {
+		return err
+	}
+	c := model.Change{Op: model.OpFork, Ref: t.Header(n).Ref(), As: how.as}
+	first, last, ranged := strings.Cut(how.drop, "..")
+	if !ranged {
+		last = first
+	}
+	for i, spec := range []string{first, last} {
+		left, err := findVisit(t, spec)
+		if err != nil {
+			return fmt.Errorf("--drop: %w", err)
+		}
+		c.Drop[i] = t.Header(left).ID
+	}
+	if c.As == "" && !store.NamesForks(of.store) {
+		return usagef("edit needs --as with the id of the new session")
+	}
+	todo, err := of.store.Features().Plan(ctx, c)
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, p, of.store, agreed, &planned{Plan: todo, timeline: t})
 }
 
 // readEdit returns the edited state, and the draft that was edited; the draft is nil without an editor.

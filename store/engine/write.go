@@ -132,7 +132,7 @@ func (s *Store) planMove(ctx context.Context, on Stage, c model.Change) (plan mo
 		return plan, err
 	}
 	m.Scope = c.Scope
-	plan = model.Plan{Op: c.Op, Session: at.Session, Branch: m.Branch, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
+	plan = model.Plan{Op: c.Op, Session: at.Session, Branch: m.Branch, Target: m.Target, Carries: m.Carries, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.New != nil {
 		at, plan.NewSession = *m.New, m.New.SessionName()
 		if err := s.checkVacant(ctx, in, at); err != nil {

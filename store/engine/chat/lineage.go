@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -72,6 +73,17 @@ func (l *Lineage) Way(to int) (list []int) {
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// Pieces returns some messages, each with the records between the message before it and it, in the order of the file.
+func (l *Lineage) Pieces(messages []int) []int {
+	on := map[int]bool{}
+	for _, m := range messages {
+		for i := m; i >= 0 && !on[i] && (i == m || l.last[i] != i); i = l.up[i] {
+			on[i] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(on))
 }
 
 // MarkLeft marks the entries of a session that an agent stepped back from. It recognises a step back by a record

@@ -118,6 +118,8 @@ func (e *Entry) newHeader(session string) model.Header {
 func (s *Store) planMove(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	at := before.At(c.Ref.ID)
 	switch {
+	case c.Op == model.OpFork && c.Drop[0] != "":
+		return s.planDrop(in, before, at, c)
 	case c.Op == model.OpFork && c.Join:
 		return s.planJoin(in, before, c)
 	case c.Op == model.OpRestore:

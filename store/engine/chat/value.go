@@ -28,6 +28,9 @@ func Parse(text []byte) (Value, error) {
 // ParseHead returns the value of a JSON text as far as its beginning shows it.
 func ParseHead(head []byte) Value { return Value{jsontape.Prefix(head, len(head)), 0} }
 
+// Nothing is the text by which WithTexts gives a member the value null.
+const Nothing = "\x00"
+
 // WithTexts returns a record whose members of the given names hold the given texts. The error is a
 // *jsontape.SyntaxError.
 func WithTexts(record []byte, members ...[2]string) ([]byte, error) {
@@ -37,7 +40,11 @@ func WithTexts(record []byte, members ...[2]string) ([]byte, error) {
 	}
 	p := jsontape.NewPatch(t)
 	for _, m := range members {
-		p.Put(0, m[0], jsontape.AppendQuoted(nil, m[1]))
+		value := jsontape.AppendQuoted(nil, m[1])
+		if m[1] == Nothing {
+			value = []byte("null")
+		}
+		p.Put(0, m[0], value)
 	}
 	return p.Bytes(), nil
 }

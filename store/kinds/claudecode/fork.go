@@ -54,7 +54,9 @@ func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 		for _, span := range e.Records[1:] {
 			t.addBetween(t.file.At(span.At), on)
 		}
-		if n := len(kept); n > 0 && e.Parent != kept[n-1].ID {
+		if n := len(kept); n == 0 && e.Parent != "" && t.up[top] >= 0 {
+			links[t.file.Records[top].Span] = link{"parentUuid", chat.Nothing}
+		} else if n > 0 && e.Parent != kept[n-1].ID {
 			last := kept[n-1].Records[len(kept[n-1].Records)-1]
 			links[t.file.Records[top].Span] = t.linkTo(top, t.file.At(last.At))
 		}

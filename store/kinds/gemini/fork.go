@@ -18,7 +18,10 @@ func (f *format) NewID(as string) (string, error) { return chat.UUID4(as) }
 // Fork implements chat.Forker: a new file with a line of the session as it was, under the
 // new id, and the messages on the way to the entry, as they are. Its name ends in a short id
 // that no other has, so that it is not deleted with another.
-func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) { return f.Join(c, c.Session.Path(c.To)) }
+
+// Join implements chat.Joiner. The messages have no links.
+func (f *format) Join(c chat.Cut, way []*chat.Entry) (*chat.Fork, error) {
 	s, now := c.Session, c.In.Now.UTC()
 	refuse := func(why string) (*chat.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
@@ -27,7 +30,6 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if !ok {
 		return refuse("no line of the file has the ids of a session and of its project: Gemini CLI would not list the new one")
 	}
-	way := s.Path(c.To)
 	if !slices.ContainsFunc(way, func(e *chat.Entry) bool { m := e.Own.(*node).is; return m[len(m)-1].resumable }) {
 		return refuse("Gemini CLI deletes a session without a message of the user or of the model: fork from a later message")
 	}

@@ -64,12 +64,14 @@ func (i *ids) nextID(prefix string, created int64) string {
 // Fork implements chat.Forker: a new file of Hindcast's own, in which the messages on the way
 // to the entry are as `opencode export` writes them, under new ids. `opencode import` takes it
 // into the database; nothing else writes there.
-func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) { return f.Join(c, c.Session.Path(c.To)) }
+
+// Join implements chat.Joiner. Messages stand in their order.
+func (f *format) Join(c chat.Cut, way []*chat.Entry) (*chat.Fork, error) {
 	s := c.Session
 	if strings.HasPrefix(s.Spot.File, storage+"/") {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "its files are of opencode 0.x: start opencode once, which takes them into its database, and fork the session there"}
 	}
-	way := s.Path(c.To)
 	list := make([]stored, len(way))
 	made, names, last := ids{tail: randomText(11)}, map[string]string{}, int64(0)
 	for i, e := range way {

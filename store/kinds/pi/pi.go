@@ -664,8 +664,7 @@ func (f *format) NewID(as string) (string, error) { return chat.UUID7(as) }
 // Fork implements chat.Forker: a new file with the header for the new id, which names the
 // file that it comes from, and the lines on the way to the entry, as they are.
 func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
-	s, now := c.Session, c.In.Now.UTC()
-	t := s.Own.(*sessionTree)
+	t := c.Session.Own.(*sessionTree)
 	if t.header < 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the file has no header of a session: pi would not open the new one"}
 	}
@@ -673,8 +672,26 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if first := way[0]; t.up[first] >= 0 { // pi walks the path until it has no more memory
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("line %d, on the way there, follows itself: pi would not open the session", t.file.Records[first].Number)}
 	}
+	return f.copyLines(c, way)
+}
+
+// Join implements chat.Joiner.
+func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
+	t := c.Session.Own.(*sessionTree)
+	var messages []int
+	for _, e := range entries {
+		for _, span := range e.Records {
+			messages = append(messages, t.file.At(span.At))
+		}
+	}
+	return f.copyLines(c, t.line.Pieces(messages))
+}
+
+// copyLines returns a new session of lines, each behind the one before it.
+func (f *format) copyLines(c chat.Cut, lines []int) (*chat.Fork, error) {
+	s, t, now := c.Session, c.Session.Own.(*sessionTree), c.In.Now.UTC()
 	keep := []chat.Span{t.file.Records[t.header].Span}
-	for _, i := range way {
+	for _, i := range lines {
 		keep = append(keep, t.file.Records[i].Span)
 	}
 	raw, err := chat.Raw(c.In.Tree, s.Spot.File, keep)
@@ -685,6 +702,18 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	raw[0], err = chat.WithTexts(raw[0], [2]string{"id", c.ID}, [2]string{"timestamp", at}, [2]string{"parentSession", absolutePath(c.Dir, s.Spot.File)})
 	if err != nil {
 		return nil, err
+	}
+	for k, i := range lines {
+		parent := chat.Nothing
+		if k > 0 {
+			parent = t.file.Records[lines[k-1]].Is.id
+		}
+		if k > 0 && t.up[i] == lines[k-1] || k == 0 && t.up[i] < 0 || parent == "" {
+			continue // it follows that line as it is
+		}
+		if raw[k+1], err = chat.WithTexts(raw[k+1], [2]string{"parentId", parent}); err != nil {
+			return nil, err
+		}
 	}
 	data := append(bytes.Join(raw, []byte("\n")), '\n')
 	name := tree.Join(path.Dir(s.Spot.File), fileName(at, c.ID))

@@ -254,23 +254,57 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if isAgent(s.Spot) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Qwen Code resumes no conversation of a sub-agent: fork from what started it"}
 	}
-	on := map[int]bool{}
+	var way []int
 	for _, span := range c.To.Records {
-		for _, i := range t.line.Way(t.file.At(span.At)) {
-			on[i] = true
-			for _, k := range t.parts[i] {
-				on[k] = true
-			}
+		way = append(way, t.line.Way(t.file.At(span.At))...)
+	}
+	return f.copyRecords(c, way, s.Path(c.To), nil)
+}
+
+// Join implements chat.Joiner.
+func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
+	t := c.Session.Own.(*sessionTree)
+	var messages []int
+	for _, e := range entries {
+		for _, span := range e.Records {
+			messages = append(messages, t.file.At(span.At))
 		}
 	}
-	raw, err := chat.Raw(c.In.Tree, s.Spot.File, t.file.SpansOn(on, c.To))
+	way, links := t.line.Pieces(messages), map[chat.Span]string{}
+	for k, i := range way {
+		switch {
+		case k == 0 && t.up[i] >= 0:
+			links[t.file.Records[i].Span] = chat.Nothing
+		case k > 0 && t.up[i] != way[k-1]:
+			links[t.file.Records[i].Span] = t.file.Records[way[k-1]].Is.id
+		}
+	}
+	return f.copyRecords(c, way, entries, links)
+}
+
+// copyRecords returns a new session of records, under the new id. Those with a link follow another one.
+func (f *format) copyRecords(c chat.Cut, way []int, entries []*chat.Entry, links map[chat.Span]string) (*chat.Fork, error) {
+	s, t := c.Session, c.Session.Own.(*sessionTree)
+	on := map[int]bool{}
+	for _, i := range way {
+		on[i] = true
+		for _, k := range t.parts[i] {
+			on[k] = true
+		}
+	}
+	spans := t.file.SpansOn(on, c.To)
+	raw, err := chat.Raw(c.In.Tree, s.Spot.File, spans)
 	if err != nil {
 		return nil, err
 	}
 	_, _, dir := agentsOf(s.Spot)
 	name, data := tree.Join(dir, c.ID+suffix), []byte(nil)
-	for _, line := range raw {
-		copied, err := chat.WithTexts(line, [2]string{"sessionId", c.ID})
+	for i, line := range raw {
+		members := [][2]string{{"sessionId", c.ID}}
+		if parent := links[spans[i]]; parent != "" {
+			members = append(members, [2]string{"parentUuid", parent})
+		}
+		copied, err := chat.WithTexts(line, members...)
 		if err != nil {
 			return nil, err
 		}
@@ -284,7 +318,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	}
 	agents, _, _ := agentsOf(s.Spot)
 	var files []string
-	for _, e := range s.Path(c.To) {
+	for _, e := range entries {
 		for _, child := range e.StartedSessions() {
 			file := tree.Join(agents, path.Base(child))
 			files = append(files, file+suffix, file+metaSuffix)

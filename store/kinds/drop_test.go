@@ -1,0 +1,149 @@
+package kinds_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/handover"
+	"hindcast/model/jsontape"
+	"hindcast/query"
+	"hindcast/store"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/chattest"
+	"hindcast/store/storetest/skip"
+)
+
+// dropping are the agents whose sessions turns are taken out of.
+var dropping = []string{"claude-code", "gemini-cli", "opencode", "pi", "qwen"}
+
+// dropTurns has an agent's store take over a session of Codex, and leaves out turns of it: that of a prompt up to another, or
+// to the end for "". It returns the plan, and what the new session has to have.
+func dropTurns(t *testing.T, into store.Store, project, from, to string) (plan model.Plan, want []string) {
+	t.Helper()
+	s := openData(t, "coding/codex")
+	line := model.NewTimeline(headersOf(t, s, "01a202f5-bfd0-70d1-aab1-5dc3e55b81bb"))
+	source, err := query.Handover(t.Context(), s, line, line.Head(), &model.SessionInfo{}, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := into.Features()
+	taken, err := f.PlanContinue(t.Context(), source, "")
+	if err == nil {
+		_, err = f.Apply(context.WithoutCancel(t.Context()), taken)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := storetest.Headers(t, into, taken.NewSession)
+	first := slices.IndexFunc(list, func(h model.Header) bool { return h.Title == from })
+	last := slices.IndexFunc(list, func(h model.Header) bool { return h.Title == to }) - 1
+	if to == "" {
+		last = len(list) - 1
+	}
+	if first < 0 || last < first {
+		t.Fatalf("%s: no turn from %q to %q: %+v", into.Kind(), from, to, list)
+	}
+	plan, err = f.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[len(list)-1].Ref(), Drop: [2]string{list[first].ID, list[last].ID}})
+	if err == nil {
+		_, err = f.Apply(context.WithoutCancel(t.Context()), plan)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", into.Kind(), err)
+	}
+	want = handedLines(readTalk(t, into, taken.NewSession))
+	a := slices.Index(want, "user "+from)
+	b := len(want)
+	if to != "" {
+		b = slices.Index(want, "user "+to)
+	}
+	return plan, slices.Delete(want, a, b)
+}
+
+// readTalk hands the conversation at the head of a session over to its own agent.
+func readTalk(t *testing.T, s store.Store, session string) *handover.Talk {
+	t.Helper()
+	list := storetest.Headers(t, s, session)
+	tape, err := jsontape.Parse(stateOf(t, s, &list[len(list)-1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handover.New(&handover.Source{Conversation: conversation.Decode(tape), Kind: s.Kind(), At: func(int) time.Time { return time.Time{} }}, s.Kind())
+}
+
+// turns are those that the tests leave out: the first, one with a call, and the last.
+var turns = [][2]string{{"first question", "run: ls -1"}, {"run: ls -1", "third question"}, {"after revert", ""}}
+
+func TestDrop(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dropping {
+		into := targetStore(t, kind, t.TempDir())
+		for _, c := range turns {
+			plan, want := dropTurns(t, into, "/home/demo", c[0], c[1])
+			if got := handedLines(readTalk(t, into, plan.NewSession)); !slices.Equal(got, want) {
+				t.Errorf("%s without %q has\n%s\nwant\n%s", kind, c[0], strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			if len(plan.Carries) != 1 || !strings.Contains(plan.Carries[0], "of 1 turn") {
+				t.Errorf("%s: the plan says %q", kind, plan.Carries)
+			}
+			for _, fault := range faultsOf(t, into, plan.NewSession) {
+				t.Errorf("%s without %q: %s: %s", kind, c[0], fault.Code, fault.Meaning)
+			}
+		}
+	}
+}
+
+// What is no turn, or has nothing to do with what is sent, is not left out.
+func TestDrop_refuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, session    string
+		first, last, why string
+	}{
+		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#2", "#4", "#2 to #4 are no whole turns: #2 to #6 are"},
+		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#18", "#19", "not in that order on the way"},
+		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#21", "#20", "not in that order on the way"},
+		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#2", "#6", "#11 is a compaction"},
+		{"coding/codex", "01a202f5-bfd0-70d1-aab1-5dc3e55b81bb", "#6", "#7", "no turns are taken out of sessions of Codex"},
+	} {
+		s := openData(t, c.path)
+		line := model.NewTimeline(storetest.Headers(t, s, c.session))
+		change := model.Change{Op: model.OpFork, Ref: line.Header(line.Head()).Ref()}
+		for i, name := range []string{c.first, c.last} {
+			n, err := line.Resolve(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change.Drop[i] = line.Header(n).ID
+		}
+		_, err := s.Features().Plan(t.Context(), change)
+		if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("without %s to %s: %v, want %q", c.first, c.last, err, c.why)
+		}
+	}
+}
+
+// The agent resumes the session without the turns, and its model is sent no more of them.
+func TestInterop_drop(t *testing.T) {
+	skip.Sequential(t)
+	for _, kind := range dropping {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			a := chattest.StartAgent(t, kind)
+			into := targetStore(t, kind, a.Home)
+			for _, c := range turns[:2] {
+				plan, want := dropTurns(t, into, a.Work, c[0], c[1])
+				prompt := strings.NewReplacer(" ", "-", ":", "").Replace("go on without " + c[0])
+				want = saidLines(append(handedOver(readTalk(t, into, plan.NewSession)), chattest.Said{Is: "user", Text: prompt}))
+				if got := saidLines(a.Ask(t, plan.Resume[0].Call, prompt)); !slices.Equal(got, want) {
+					t.Errorf("without %q the model is sent\n%s\nwant\n%s", c[0], strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			}
+		})
+	}
+}
