@@ -3,6 +3,8 @@ package kinds_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +22,7 @@ import (
 )
 
 // dropping are the agents whose sessions turns are taken out of.
-var dropping = []string{"claude-code", "gemini-cli", "opencode", "pi", "qwen"}
+var dropping = []string{"claude-code", "codex", "gemini-cli", "opencode", "pi", "qwen"}
 
 // dropTurns has an agent's store take over a session of Codex, and leaves out turns of it: that of a prompt up to another, or
 // to the end for "". It returns the plan, and what the new session has to have.
@@ -98,6 +100,82 @@ func TestDrop(t *testing.T) {
 	}
 }
 
+// The sessions that the agents wrote have records besides messages. Each turn but the first goes out of them, where one can.
+func TestDrop_recorded(t *testing.T) {
+	t.Parallel()
+	dropped := map[string]int{}
+	for _, kind := range dropping {
+		dir := filepath.Join(t.TempDir(), kind)
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join(testdata, "coding", kind))); err != nil {
+			t.Fatal(err)
+		}
+		s := openData(t, dir)
+		for _, info := range storetest.Sessions(t, s) {
+			list := storetest.Headers(t, s, info.ID)
+			line := model.NewTimeline(list)
+			if line.Head() == model.NoNode {
+				continue
+			}
+			var path []model.Header
+			for n := line.Head(); n != model.NoNode; n = line.Parent(n) {
+				path = append(path, line.Header(n))
+			}
+			slices.Reverse(path)
+			before := partLines(readTalk(t, s, info.ID))
+			for i, h := range path {
+				end := i + 1
+				for end < len(path) && path[end].EventName != "user input" {
+					end++
+				}
+				if h.EventName != "user input" || i == 0 {
+					continue
+				}
+				plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: path[len(path)-1].Ref(), Drop: [2]string{h.ID, path[end-1].ID}})
+				if errors.As(err, new(*model.UnsupportedError)) {
+					continue
+				}
+				if err == nil {
+					_, err = s.Features().Apply(context.WithoutCancel(t.Context()), plan)
+				}
+				if err != nil {
+					t.Errorf("%s %s without #%d: %v", kind, info.ID, h.Index, err)
+					continue
+				}
+				after := partLines(readTalk(t, s, plan.NewSession))
+				if !isBetween(before, after) {
+					t.Errorf("%s %s without #%d has\n%s\nof\n%s", kind, info.ID, h.Index, strings.Join(after, "\n"), strings.Join(before, "\n"))
+				}
+				dropped[kind]++
+			}
+		}
+	}
+	for _, kind := range dropping {
+		if dropped[kind] == 0 {
+			t.Errorf("no turn of %s was left out", kind)
+		}
+	}
+	t.Logf("left out: %v", dropped)
+}
+
+// partLines returns the parts of a conversation, a line each.
+func partLines(talk *handover.Talk) (lines []string) {
+	for _, said := range handedOver(talk) {
+		lines = append(lines, said.String())
+	}
+	return lines
+}
+
+// isBetween reports whether a list is another one without some neighbours.
+func isBetween(whole, part []string) bool {
+	n := len(whole) - len(part)
+	for from := 0; n > 0 && from+n <= len(whole); from++ {
+		if slices.Equal(slices.Concat(whole[:from], whole[from+n:]), part) {
+			return true
+		}
+	}
+	return false
+}
+
 // What is no turn, or has nothing to do with what is sent, is not left out.
 func TestDrop_refuses(t *testing.T) {
 	t.Parallel()
@@ -109,7 +187,7 @@ func TestDrop_refuses(t *testing.T) {
 		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#18", "#19", "not in that order on the way"},
 		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#21", "#20", "not in that order on the way"},
 		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#2", "#6", "#11 is a compaction"},
-		{"coding/codex", "01a202f5-bfd0-70d1-aab1-5dc3e55b81bb", "#6", "#7", "no turns are taken out of sessions of Codex"},
+		{"coding/copilot-cli", "1176a339-4847-4a9a-8002-872c283cafb0", "head", "head", "no turns are taken out of sessions of Copilot CLI"},
 	} {
 		s := openData(t, c.path)
 		line := model.NewTimeline(storetest.Headers(t, s, c.session))

@@ -32,8 +32,24 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 		}
 		add(m.At, typeItem, map[string]any{"type": "message", "role": role, "content": []any{content}})
 	}
+	turn := ""
+	endTurn := func(at time.Time) {
+		if turn != "" {
+			add(at, typeEvent, map[string]any{"type": "task_complete", "turn_id": turn})
+		}
+		turn = ""
+	}
 	for i := range c.Messages {
 		m := &c.Messages[i]
+		if last := m.Parts[len(m.Parts)-1]; !m.Assistant && last.Kind != handover.Result {
+			endTurn(m.At)
+			id, err := chat.UUID7("")
+			if err != nil {
+				return nil, err
+			}
+			turn = id
+			add(m.At, typeEvent, map[string]any{"type": "task_started", "turn_id": turn})
+		}
 		for _, p := range m.Parts {
 			switch p.Kind {
 			case handover.Call:
@@ -51,6 +67,9 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 				add(m.At, typeEvent, map[string]any{"type": event, "message": p.Text})
 			}
 		}
+	}
+	if last := c.Messages[len(c.Messages)-1]; last.Assistant {
+		endTurn(last.At)
 	}
 	name := tree.Join(live+"/"+now.Local().Format("2006/01/02"), rolloutName(now, c.Spot.ID))
 	return &chat.Fork{

@@ -24,8 +24,12 @@ import (
 func (f *format) NewID(as string) (string, error) { return chat.UUID7(as) }
 
 // Fork implements chat.Forker.
-func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) { return f.Join(c, c.Session.Path(c.To)) }
+
+// Join implements chat.Joiner. Records stand in their order, and a turn goes with what begins and ends it.
+func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 	lines, ids := flattenPath(c)
+	lines = keepTurns(lines, c.Session.Path(c.To), entries)
 	if len(lines) == 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the rollout has no header of a session: Codex would not open the new one"}
 	}
@@ -197,10 +201,47 @@ func rolledBack(lines []line, left func(line) bool) []line {
 	if k < 0 {
 		return lines
 	}
+	return lines[:beginningOf(lines, k)]
+}
+
+// beginningOf returns where the turn of a line begins: with the records before it that end no other turn.
+func beginningOf(lines []line, k int) int {
 	for k > 1 && !lines[k-1].Is.isEntry() && !closes[lines[k-1].Is.is] {
 		k--
 	}
-	return lines[:k]
+	return k
+}
+
+// keepTurns takes out the lines of the entries of a way that are not kept.
+func keepTurns(lines []line, way, kept []*chat.Entry) []line {
+	if len(way) == len(kept) {
+		return lines
+	}
+	type place struct {
+		file string
+		at   int64
+	}
+	entries := map[place]*chat.Entry{}
+	for _, e := range way {
+		entries[place{e.File, e.Records[0].At}] = e
+	}
+	var list []line
+	from, leaves := 0, false
+	for k := range lines {
+		e := entries[place{lines[k].file, lines[k].At}]
+		if e == nil || slices.Contains(kept, e) != leaves {
+			continue
+		}
+		at := beginningOf(lines, k)
+		if !leaves {
+			list = append(list, lines[from:at]...)
+		}
+		from, leaves = at, !leaves
+	}
+	if !leaves {
+		list = append(list, lines[from:]...)
+	}
+	return list
 }
 
 // wrapRecord puts a record of 0.20 into the envelope of later versions. Later headers name a folder, which 0.20 did
