@@ -50,7 +50,18 @@ func TestContinue_eachStoreInEachAgent(t *testing.T) {
 		into[kind] = targetStore(t, kind, home)
 	}
 	continued := 0
-	for _, r := range realStores {
+	agents, err := os.ReadDir(filepath.Join(testdata, "coding"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Clone(realStores)
+	for _, agent := range agents {
+		path := "coding/" + agent.Name()
+		if _, err := allKinds.Identify(t.Context(), filepath.Join(testdata, path)); err == nil { // else its stores are in it
+			all = append(all, realStore{path: path})
+		}
+	}
+	for _, r := range all {
 		o := openReal(t, r, filepath.Join(testdata, filepath.FromSlash(r.path)))
 		for _, info := range o.sessions {
 			line := model.NewTimeline(o.headers[info.ID])
@@ -75,7 +86,7 @@ func TestContinue_eachStoreInEachAgent(t *testing.T) {
 			}
 		}
 	}
-	if continued < 500 {
+	if continued < 900 {
 		t.Errorf("%d sessions were made", continued)
 	}
 	for _, kind := range targets {
