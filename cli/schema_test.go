@@ -452,6 +452,7 @@ func (a *answers) moves(t *testing.T) {
 		{"added", []string{"home", "add", "postgres://me@127.0.0.1:1/agents"}},
 		{"home", []string{"home"}},
 		{"added", []string{"home", "remove", store}},
+		{"plan", []string{"continue", store, "trip-planner", "head", "--in", "pi", "--to", t.TempDir(), "--dry-run"}},
 		{"keep", []string{"keep", files, store}},
 		{"verified", []string{"keep", "verify"}},
 		{"filelines", []string{"blame", written.project, filepath.Join(written.repo, written.files[0])}},
