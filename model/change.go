@@ -15,7 +15,7 @@ type Change struct {
 	// Join has a fork take all pieces of a session whose chain is broken, in the order in which they
 	// were recorded. The snapshot of Ref is then "".
 	Join bool
-	// Drop are the first and the last snapshot that a fork leaves out of the way to that of Ref, by their ids; "" for none.
+	// Drop has the ids of the first and the last snapshot that a fork leaves out of the way to Ref, or is empty.
 	Drop [2]string
 	// State is the state that an edit writes into the new session. The bytes stay the caller's.
 	State []byte

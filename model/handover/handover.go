@@ -26,7 +26,7 @@ import (
 	"hindcast/model/transcript"
 )
 
-// Source is the conversation in one snapshot of a session. Its texts are untrusted.
+// Source is a conversation in a snapshot. Its texts are untrusted.
 type Source struct {
 	Conversation *conversation.Conversation
 	// Kind is the kind of its store, by which its tools are known, and Framework names the tool that wrote it.

@@ -16,7 +16,7 @@ import (
 //	Read {file_path, offset: 3}   view {path, view_range: [3, -1]}
 //	Grep {pattern, output_mode}   Grep, as it is         nothing else has such an argument
 //
-// The sources are the tools that the agents sent to a model: Claude Code 2.1, Codex 0.171, Gemini CLI 0.61, opencode 1.18,
+// Sources: the tools that the agents sent to a model, Claude Code 2.1, Codex 0.171, Gemini CLI 0.61, opencode 1.18,
 // Copilot CLI 1.0, pi 1.6 and Qwen Code 0.24, and in older sessions.
 
 // tool is a tool of an agent.
