@@ -240,7 +240,7 @@ var actionTable = [actions]struct {
 
 	Restore:       {"restore", "restore", changing, noSnapshot},
 	Fork:          {"fork", "fork", changing, noSnapshot},
-	Continue:      {"continue", "continue in another tool", changing, noSnapshot},
+	Continue:      {"continue", "continue elsewhere", changing, noSnapshot},
 	Edit:          {"edit", "edit and fork", changing, noSnapshot},
 	EditState:     {"edit-state", "edit whole state", changing, nil},
 	EditMessage:   {"edit-message", "edit message", changing, nil},
