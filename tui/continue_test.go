@@ -30,7 +30,7 @@ func TestContinue(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.Continue)
 	shows(t, p, "Continue from #23 in another tool", "Codex")
 	p.Press(keymap.ContinueMenu, keymap.Accept)
-	shows(t, p, "8 messages: 8 texts", "stays behind:", "codex resume")
+	shows(t, p, "8 messages: 8 texts", "stays behind:", "CODEX_HOME=")
 	p.Press(keymap.Confirm, keymap.No)
 	shows(t, p, "nothing was changed")
 	p.WaitFor("the folder to go", func(string) bool {

@@ -138,7 +138,7 @@ func isSteady(r rune) bool {
 		return r >= 0x370 && (r < 0x483 || r > 0x489)
 	case r < 0x2600: // punctuation, currencies, arrows, mathematics, boxes, shapes
 		return r >= 0x2010 && r <= 0x2027 || r >= 0x2030 && r <= 0x205e || r >= 0x20a0 && r <= 0x20bf ||
-			r >= 0x2190 && r < 0x2300 || r >= 0x2500 && r != 0x25fd && r != 0x25fe
+			r >= 0x2190 && r < 0x2300 || r == 0x232b || r >= 0x2500 && r != 0x25fd && r != 0x25fe
 	case r < 0x2800: // check marks
 		return r == 0x2713 || r == 0x2717
 	case r < 0x3100: // CJK punctuation, Kana
