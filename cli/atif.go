@@ -133,20 +133,16 @@ func (a *App) readRun(ctx context.Context, s store.Store, session, spec string, 
 	if err != nil {
 		return nil, fmt.Errorf("export: read the state of %s: %w", t.Name(n), err)
 	}
-	if r.came, err = query.Open(s, t).Arrivals(ctx, t, n, conversation.Decode(tape)); err != nil || f.SubAgents == nil {
-		return r, err
+	if r.came, err = query.Open(s, t).Arrivals(ctx, t, n, conversation.Decode(tape)); err != nil {
+		return nil, err
 	}
-	onPath := map[string]bool{}
-	for up := n; up != model.NoNode; up = t.Parent(up) {
-		onPath[t.Header(up).ID] = true
-	}
-	started, err := f.SubAgents(ctx, session)
+	started, err := query.StartedBefore(ctx, s, t, n)
 	if err != nil {
 		return nil, err
 	}
 	above = append(slices.Clip(above), session)
 	for _, of := range started {
-		if !onPath[of.ID] || slices.Contains(above, of.Session) || slices.ContainsFunc(r.children, func(c startedRun) bool { return c.session == of.Session }) {
+		if slices.Contains(above, of.Session) {
 			continue
 		}
 		child, err := a.readRun(ctx, s, of.Session, "head", above)

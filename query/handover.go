@@ -84,7 +84,10 @@ func Handover(ctx context.Context, s store.Store, t *model.Timeline, n model.Nod
 	if from.Project, err = filepath.Abs(from.Project); err != nil {
 		return nil, err
 	}
-	from.Agents, err = startedBefore(ctx, s, t, n)
+	started, err := StartedBefore(ctx, s, t, n)
+	for _, of := range started {
+		from.Agents = append(from.Agents, of.Session)
+	}
 	return from, err
 }
 
@@ -108,8 +111,9 @@ func projectOf(ctx context.Context, s store.Store, h *model.Header, info *model.
 	return dir, nil
 }
 
-// startedBefore returns the sessions of the sub-agents that were started on the way to a visit.
-func startedBefore(ctx context.Context, s store.Store, t *model.Timeline, n model.Node) (list []string, err error) {
+// StartedBefore returns the sessions of the sub-agents that were started on the way to a visit, each once, with the snapshots
+// that started them. It returns the errors of store.Features.SubAgents.
+func StartedBefore(ctx context.Context, s store.Store, t *model.Timeline, n model.Node) (list []store.Started, err error) {
 	f := s.Features()
 	if f.SubAgents == nil {
 		return nil, nil
@@ -120,8 +124,8 @@ func startedBefore(ctx context.Context, s store.Store, t *model.Timeline, n mode
 	}
 	started, err := f.SubAgents(ctx, t.Header(n).SessionID)
 	for _, of := range started {
-		if onPath[of.ID] && !slices.Contains(list, of.Session) {
-			list = append(list, of.Session)
+		if onPath[of.ID] && !slices.ContainsFunc(list, func(is store.Started) bool { return is.Session == of.Session }) {
+			list = append(list, of)
 		}
 	}
 	return list, err

@@ -74,6 +74,14 @@ func (t *target) closeStore() error {
 	return err
 }
 
+// dropTarget closes the store of another tool after a plan came to nothing, unless an undo may still change it.
+func (m *Model) dropTarget(t *target) tea.Cmd {
+	if t == m.continued {
+		return nil
+	}
+	return m.closeTarget(t)
+}
+
 // closeTarget closes the store of another tool, which may be nil.
 func (m *Model) closeTarget(t *target) tea.Cmd {
 	if t == nil {

@@ -98,10 +98,7 @@ func (m *Model) showPlan(p proposal, err error) tea.Cmd {
 		return nil
 	case err != nil:
 		m.tellFailure("cannot "+string(p.Op), err)
-		if p.into != m.continued {
-			return m.closeTarget(p.into)
-		}
-		return nil
+		return m.dropTarget(p.into)
 	case p.made.Idle():
 		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, p.made.Target))
 		return nil
@@ -116,10 +113,7 @@ func (m *Model) proposePlan(p proposal) tea.Cmd {
 		No: func() tea.Cmd {
 			m.say("nothing was changed")
 			m.keepDraft(p.draft)
-			if p.into != m.continued {
-				return m.closeTarget(p.into)
-			}
-			return nil
+			return m.dropTarget(p.into)
 		},
 		Anew: func() tea.Cmd {
 			m.say(movedOn)

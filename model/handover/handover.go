@@ -61,6 +61,16 @@ type Message struct {
 	Parts []Part
 }
 
+// FindResult returns the result of a call, by its id, or nil. It is in the message behind the call.
+func (m *Message) FindResult(id string) *Part {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == Result && p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
 // Part is a part of a message.
 type Part struct {
 	Kind Kind
@@ -94,7 +104,7 @@ const (
 	noWords  = "(This conversation was continued from another agent, where it begins with an answer.)"
 )
 
-// New makes the conversation for an agent, by the name of its kind: see [Tools].
+// New makes the conversation for an agent, by the name of its kind.
 func New(from *Source, to string) *Talk {
 	b := &builder{Talk: &Talk{}, c: from.Conversation, from: from, tools: pairTools(from.Kind, to, from.Project), taken: map[string]bool{}}
 	b.Agents = from.Agents

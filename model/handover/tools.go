@@ -3,6 +3,7 @@ package handover
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -225,7 +226,7 @@ func unifyLines(means map[string]json.RawMessage) bool {
 
 // writeInput returns the arguments of a call from their meanings; false if one has no place.
 func (t *tool) writeInput(means map[string]json.RawMessage, project string) (json.RawMessage, bool) {
-	means = cloneOf(means)
+	means = maps.Clone(means)
 	named := map[string]string{}
 	for argument, meaning := range t.arguments {
 		named[meaning] = argument
@@ -278,14 +279,6 @@ func (t *tool) writeLines(means map[string]json.RawMessage, named map[string]str
 		delete(means, "last")
 		means["count"], _ = json.Marshal(last - first + 1)
 	}
-}
-
-func cloneOf(means map[string]json.RawMessage) map[string]json.RawMessage {
-	clone := make(map[string]json.RawMessage, len(means))
-	for meaning, value := range means {
-		clone[meaning] = value
-	}
-	return clone
 }
 
 // shellQuoted returns a word for a shell.

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -117,8 +116,7 @@ func (c *content) addText(text string) {
 
 func (c *content) addPictures(list []Picture) {
 	for _, p := range list {
-		is := "image/" + p.Format
-		*c = append(*c, contentPart{Type: "image", Source: &imageSource{is, "data:" + is + ";base64," + base64.StdEncoding.EncodeToString(p.Data)}})
+		*c = append(*c, contentPart{Type: "image", Source: &imageSource{p.MediaType(), p.DataURL()}})
 	}
 }
 

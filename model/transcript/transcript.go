@@ -4,6 +4,7 @@ package transcript
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"path"
 	"slices"
@@ -46,6 +47,15 @@ type Picture struct {
 	// Output is the index of the picture's label among those of the result, -1 for a picture of the part itself.
 	Output int
 }
+
+// MediaType returns the media type of the picture: "image/png".
+func (p *Picture) MediaType() string { return "image/" + p.Format }
+
+// EncodeData returns the bytes in base64, as APIs take them.
+func (p *Picture) EncodeData() string { return base64.StdEncoding.EncodeToString(p.Data) }
+
+// DataURL returns the picture as a URL.
+func (p *Picture) DataURL() string { return "data:" + p.MediaType() + ";base64," + p.EncodeData() }
 
 // partKinds are the words of the kinds of part; of any other it is its one word.
 var partKinds = map[conversation.BlockKind]string{

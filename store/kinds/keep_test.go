@@ -209,7 +209,7 @@ func TestKeep_again(t *testing.T) {
 	verifySound(t, x.a, len(readAll(t, x.At)))
 }
 
-// TestKeep_gone keeps a store of which a file is deleted and comes back.
+// TestKeep_gone keeps a store, deletes a file of it, and puts the file back.
 func TestKeep_gone(t *testing.T) {
 	x := keepTranscript(t)
 	data, err := os.ReadFile(x.file)

@@ -4,7 +4,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"hindcast/model"
@@ -96,7 +98,7 @@ func (s *Session) Command(dir string, words ...string) string {
 }
 
 // ResumeInProject returns the call that resumes a session in the folder of the project of s: a program of the agent and its
-// words. then says what comes of it.
+// words. then describes the effect of the call.
 func (s *Session) ResumeInProject(then string, words ...string) []model.Resume {
 	if s.Project == "" {
 		then += ", in the folder of the project"
@@ -116,6 +118,12 @@ func (s *Session) noteLost(calls []model.Resume) []model.Resume {
 	}
 	return list
 }
+
+var notPlain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^0-9A-Za-z]`) })
+
+// DashedPath returns the path of a project as Claude Code and its descendants name the folder of its sessions: with a dash for
+// each character that is no letter of ASCII and no digit.
+func DashedPath(project string) string { return notPlain().ReplaceAllString(project, "-") }
 
 // Command returns words as a command for a POSIX shell, run in a folder; "" for wherever
 // the shell is. The words may come from a file: each is quoted where it is not plain. A

@@ -89,13 +89,10 @@ func (s *Store) planContinue(ctx context.Context, in engine.In, from *handover.S
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range made.Steps {
-		if now, err := in.Stamp(step.Name); err != nil || now.Kind != files.Nothing {
-			return nil, store.ErrSessionExists
-		}
+	m, err := s.moveOf(in, made, from.Snapshot)
+	if err != nil {
+		return nil, err
 	}
-	place := s.enginePlace(made.Spot)
-	m := &engine.Move{Target: from.Snapshot, New: &place, Steps: made.Steps, Writes: append(made.Writes, "journal: one entry"), Hazards: made.Hazards, Own: made.Calls}
 	for _, line := range []string{talk.Goes(), talk.Changes(), talk.Stays()} {
 		if line != "" {
 			m.Carries = append(m.Carries, line)
@@ -103,6 +100,18 @@ func (s *Store) planContinue(ctx context.Context, in engine.In, from *handover.S
 	}
 	m.Hazards = append(m.Hazards, (&Entry{}).workTree())
 	return m, nil
+}
+
+// moveOf returns the move that makes the files of a new session, from a snapshot. The error is store.ErrSessionExists if one is
+// there.
+func (s *Store) moveOf(in engine.In, made *Fork, from model.Point) (*engine.Move, error) {
+	for _, step := range made.Steps {
+		if now, err := in.Stamp(step.Name); err != nil || now.Kind != files.Nothing {
+			return nil, store.ErrSessionExists
+		}
+	}
+	place := s.enginePlace(made.Spot)
+	return &engine.Move{Target: from, New: &place, Steps: made.Steps, Writes: append(made.Writes, "journal: one entry"), Hazards: made.Hazards, Own: made.Calls}, nil
 }
 
 // newID returns the id of a new session: see [Forker].

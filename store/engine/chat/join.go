@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/media/files"
 )
 
 // A conversation falls into pieces where a record names a parent that was never written. The
@@ -110,17 +108,13 @@ func (s *Store) planSession(in engine.In, before *engine.Log, at int, c model.Ch
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range made.Steps {
-		if now, err := in.Stamp(step.Name); err != nil || now.Kind != files.Nothing {
-			return nil, store.ErrSessionExists
-		}
+	m, err := s.moveOf(in, made, before.Rows[at].Point())
+	if err != nil {
+		return nil, err
 	}
-	place := s.enginePlace(made.Spot)
-	m := &engine.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made.Calls}
 	if before.Busy != "" {
 		m.Hazards = append(m.Hazards, before.Busy+"; its files are not touched, and the fork holds what they had")
 	}
 	m.Hazards = append(m.Hazards, to.workTree())
-	m.Writes = append(m.Writes, "journal: one entry")
 	return m, nil
 }

@@ -449,6 +449,16 @@ func (f *File[R]) At(place int64) int {
 	return i
 }
 
+// RecordsOf returns the records of entries, by their positions.
+func (f *File[R]) RecordsOf(entries []*Entry) (list []int) {
+	for _, e := range entries {
+		for _, span := range e.Records {
+			list = append(list, f.At(span.At))
+		}
+	}
+	return list
+}
+
 // SpansOn returns where the records of a set are, in the order of the file, the last record of an entry last: an
 // agent goes on from the last line.
 func (f *File[R]) SpansOn(set map[int]bool, to *Entry) (list []Span) {

@@ -366,8 +366,8 @@ const closeBeside = 4 << 10
 // mostBegun is how much of a text is looked for before the rest of it is compared.
 const mostBegun = 32
 
-// Beside reports whether a text is on another line near the line that has a mark. It looks close to the line first.
-func (n Near) Beside(text []byte, mark string) bool {
+// FindsBeside reports whether a text is on another line near the line that has a mark. It looks close to the line first.
+func (n Near) FindsBeside(text []byte, mark string) bool {
 	if n.of == nil {
 		return false
 	}

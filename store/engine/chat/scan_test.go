@@ -43,7 +43,7 @@ func TestNear_Beside(t *testing.T) {
 	} {
 		l := &lineScan{buf: bytes.Join([][]byte{c.before, here, c.behind}, nil)}
 		begin := len(c.before)
-		if got := (Near{l, begin, begin + len(here)}).Beside(text, mark); got != c.want {
+		if got := (Near{l, begin, begin + len(here)}).FindsBeside(text, mark); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

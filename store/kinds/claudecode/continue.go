@@ -2,7 +2,6 @@ package claudecode
 
 import (
 	"context"
-	"encoding/base64"
 	"time"
 
 	"github.com/google/uuid"
@@ -58,7 +57,7 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 			add(m.At, "user", said)
 		}
 	}
-	name := tree.Join(dashed().ReplaceAllString(c.Project, "-"), c.Spot.ID+suffix)
+	name := tree.Join(chat.DashedPath(c.Project), c.Spot.ID+suffix)
 	var hazards []string
 	if !c.Messages[len(c.Messages)-1].Assistant {
 		hazards = append(hazards, unansweredHazard)
@@ -77,7 +76,7 @@ func wrapPart(p handover.Part) map[string]any {
 	switch p.Kind {
 	case handover.Picture:
 		return map[string]any{"type": "image", "source": map[string]any{
-			"type": "base64", "media_type": "image/" + p.Picture.Format, "data": base64.StdEncoding.EncodeToString(p.Picture.Data),
+			"type": "base64", "media_type": p.Picture.MediaType(), "data": p.Picture.EncodeData(),
 		}}
 	case handover.Call:
 		return map[string]any{"type": "tool_use", "id": p.ID, "name": p.Tool, "input": p.Input}

@@ -3,9 +3,7 @@ package claudecode
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
-	"sync"
 
 	"hindcast/model"
 	"hindcast/store/engine/chat"
@@ -198,14 +196,11 @@ func sinceCompaction(s *chat.Session) []*chat.Entry {
 	return path
 }
 
-// dashed are the characters that the name of a project's folder has a dash for.
-var dashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^0-9A-Za-z]`) })
-
 // resume returns the call that resumes a session: in the folder of its project, where older
 // versions look for it, though it may have gone on in another one.
 func resume(s *chat.Session, e *chat.Entry, id string, more ...string) string {
 	dir := e.Meta.Dir
-	if project := path.Base(path.Dir(s.Spot.File)); dashed().ReplaceAllString(dir, "-") != project && dashed().ReplaceAllString(s.Project, "-") == project {
+	if project := path.Base(path.Dir(s.Spot.File)); chat.DashedPath(dir) != project && chat.DashedPath(s.Project) == project {
 		dir = s.Project
 	}
 	return s.Command(dir, append([]string{"claude", "--resume", id}, more...)...)

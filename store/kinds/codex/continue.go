@@ -2,7 +2,6 @@ package codex
 
 import (
 	"context"
-	"encoding/base64"
 	"time"
 
 	"hindcast/model/handover"
@@ -57,7 +56,7 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 			case handover.Result:
 				add(m.At, typeItem, map[string]any{"type": "function_call_output", "call_id": p.ID, "output": p.Text})
 			case handover.Picture:
-				say(m, map[string]any{"type": "input_image", "image_url": "data:image/" + p.Picture.Format + ";base64," + base64.StdEncoding.EncodeToString(p.Picture.Data)})
+				say(m, map[string]any{"type": "input_image", "image_url": p.Picture.DataURL()})
 			default:
 				kind, event := "input_text", "user_message"
 				if m.Assistant {

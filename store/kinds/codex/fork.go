@@ -134,6 +134,15 @@ func lineageHazards(c chat.Cut) (hazards []string) {
 	return hazards
 }
 
+// place is where a record is: in which rollout, and from which byte.
+type place struct {
+	file string
+	at   int64
+}
+
+// placeOf returns where the first record of an entry is.
+func placeOf(e *chat.Entry) place { return place{e.File, e.Records[0].At} }
+
 // line is a record of the new rollout, and the rollout that has it.
 type line struct {
 	*chat.Record[record]
@@ -171,13 +180,9 @@ func flattenPath(c chat.Cut) (lines []line, ids map[string]bool) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	type place struct {
-		file string
-		at   int64
-	}
 	on := map[place]bool{}
 	for _, e := range c.Session.Path(c.To) {
-		on[place{e.File, e.Records[0].At}] = true
+		on[placeOf(e)] = true
 	}
 	left := func(l line) bool { return l.Is.isEntry() && !on[place{l.file, l.At}] }
 	for _, p := range slices.Backward(pieces) {
@@ -217,13 +222,9 @@ func keepTurns(lines []line, way, kept []*chat.Entry) []line {
 	if len(way) == len(kept) {
 		return lines
 	}
-	type place struct {
-		file string
-		at   int64
-	}
 	entries := map[place]*chat.Entry{}
 	for _, e := range way {
-		entries[place{e.File, e.Records[0].At}] = e
+		entries[placeOf(e)] = e
 	}
 	var list []line
 	from, leaves := 0, false

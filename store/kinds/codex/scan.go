@@ -81,7 +81,7 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, near chat.Near) (list []
 			return endIn(v, body, when, near)
 		case m.Role == chat.System: // it says what failed
 			return nil, when, chat.Unsure
-		case near.Beside(m.Blocks[0].Body, `"`+typeItem+`"`):
+		case near.FindsBeside(m.Blocks[0].Body, `"`+typeItem+`"`):
 			return nil, when, chat.Silent
 		}
 		return nil, when, chat.Later
@@ -104,7 +104,7 @@ func endIn(line, event chat.Value, when time.Time, near chat.Near) ([]chat.Messa
 	if call.Text() == "" {
 		return nil, when, chat.Silent
 	}
-	if near.Beside(call.Raw(), `_call_output"`) {
+	if near.FindsBeside(call.Raw(), `_call_output"`) {
 		return []chat.Message{{Role: chat.Tool, Raw: [][]byte{line.Raw()}}}, when, chat.Extends
 	}
 	return nil, when, chat.Later

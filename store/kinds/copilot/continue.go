@@ -2,7 +2,6 @@ package copilot
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -84,7 +83,7 @@ func textOf(m handover.Message) (text string, pictures []any) {
 			list = append(list, p.Text)
 		case handover.Picture:
 			pictures = append(pictures, map[string]any{
-				"type": "blob", "mimeType": "image/" + p.Picture.Format, "data": base64.StdEncoding.EncodeToString(p.Picture.Data), "displayName": "picture." + p.Picture.Format,
+				"type": "blob", "mimeType": p.Picture.MediaType(), "data": p.Picture.EncodeData(), "displayName": "picture." + p.Picture.Format,
 			})
 		}
 	}

@@ -71,7 +71,7 @@ func signOf(head []byte) chat.Sign {
 	})
 }
 
-// record is what the timeline needs of a line.
+// record holds the parts of a line that the timeline shows.
 type record struct {
 	kind   string
 	entry  chat.Entry

@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"path"
@@ -15,7 +14,6 @@ import (
 
 	"hindcast/model/handover"
 	"hindcast/store/engine/chat"
-	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
@@ -34,9 +32,9 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 			case handover.Text:
 				content = append(content, map[string]any{"text": p.Text})
 			case handover.Picture:
-				content = append(content, map[string]any{"inlineData": map[string]any{"mimeType": "image/" + p.Picture.Format, "data": base64.StdEncoding.EncodeToString(p.Picture.Data)}})
+				content = append(content, map[string]any{"inlineData": map[string]any{"mimeType": p.Picture.MediaType(), "data": p.Picture.EncodeData()}})
 			case handover.Call:
-				calls = append(calls, callOf(p, c.Messages[i+1]))
+				calls = append(calls, callOf(p, &c.Messages[i+1]))
 			}
 		}
 		record := map[string]any{"id": uuid.NewString(), "timestamp": m.At.UTC().Format(chat.Milliseconds), "type": "user", "content": content}
@@ -67,20 +65,16 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 }
 
 // callOf returns a call with its result, which is in the message behind.
-func callOf(p handover.Part, behind handover.Message) map[string]any {
-	call := map[string]any{"id": p.ID, "name": p.Tool, "args": p.Input, "status": "success", "timestamp": behind.At.UTC().Format(chat.Milliseconds)}
-	for _, r := range behind.Parts {
-		if r.Kind != handover.Result || r.ID != p.ID {
-			continue
-		}
-		member := "output"
-		if r.Failed {
-			call["status"], member = "error", "error"
-		}
-		call["result"] = []any{map[string]any{"functionResponse": map[string]any{"id": p.ID, "name": p.Tool, "response": map[string]any{member: r.Text}}}}
-		call["resultDisplay"] = r.Text
+func callOf(p handover.Part, behind *handover.Message) map[string]any {
+	status, member, r := "success", "output", behind.FindResult(p.ID)
+	if r.Failed {
+		status, member = "error", "error"
 	}
-	return call
+	response := map[string]any{"id": p.ID, "name": p.Tool, "response": map[string]any{member: r.Text}}
+	return map[string]any{
+		"id": p.ID, "name": p.Tool, "args": p.Input, "status": status, "timestamp": behind.At.UTC().Format(chat.Milliseconds),
+		"result": []any{map[string]any{"functionResponse": response}}, "resultDisplay": r.Text,
+	}
 }
 
 var notSlug = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
@@ -109,11 +103,7 @@ func projectFolder(c *chat.Start) (dir string, steps tree.Steps, err error) {
 			dir = fmt.Sprintf("%s-%d", slug, n-1)
 		}
 	}
-	marker := tree.Join(dir, rootFile)
-	if at, err := c.In.Stamp(marker); err != nil || at.Kind != files.Nothing {
-		return "", nil, fmt.Errorf("%s is there already: %w", marker, err)
-	}
-	return dir, tree.Steps{{Name: marker, Data: []byte(c.Project)}}, nil
+	return dir, tree.Steps{{Name: tree.Join(dir, rootFile), Data: []byte(c.Project)}}, nil
 }
 
 // mostDescribed bounds the bytes read from the file that names a project.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -44,10 +43,9 @@ func (f *format) Continue(ctx context.Context, c *chat.Start) (*chat.Fork, error
 			case handover.Text:
 				add(map[string]any{"type": "text", "text": p.Text})
 			case handover.Picture:
-				is := "image/" + p.Picture.Format
-				add(map[string]any{"type": "file", "mime": is, "filename": "picture." + p.Picture.Format, "url": "data:" + is + ";base64," + base64.StdEncoding.EncodeToString(p.Picture.Data)})
+				add(map[string]any{"type": "file", "mime": p.Picture.MediaType(), "filename": "picture." + p.Picture.Format, "url": p.Picture.DataURL()})
 			case handover.Call:
-				add(map[string]any{"type": "tool", "callID": p.ID, "tool": p.Tool, "state": stateOf(p, c.Messages[i+1], last)})
+				add(map[string]any{"type": "tool", "callID": p.ID, "tool": p.Tool, "state": stateOf(p, &c.Messages[i+1], last)})
 			}
 		}
 		if len(parts) == 0 { // results stand with their calls
@@ -105,17 +103,12 @@ func (f *format) lastModel(ctx context.Context, in engine.In) (model json.RawMes
 }
 
 // stateOf returns the state of a call with its result, which is in the message behind.
-func stateOf(p handover.Part, behind handover.Message, at int64) map[string]any {
-	state := map[string]any{"status": "completed", "input": p.Input, "title": p.Tool, "metadata": map[string]any{}, "time": map[string]any{"start": at, "end": at}}
-	for _, r := range behind.Parts {
-		if r.Kind != handover.Result || r.ID != p.ID {
-			continue
-		}
-		if state["output"] = r.Text; r.Failed {
-			delete(state, "output")
-			delete(state, "title")
-			state["status"], state["error"] = "error", r.Text
-		}
+func stateOf(p handover.Part, behind *handover.Message, at int64) map[string]any {
+	state := map[string]any{"input": p.Input, "metadata": map[string]any{}, "time": map[string]any{"start": at, "end": at}}
+	if r := behind.FindResult(p.ID); r.Failed {
+		state["status"], state["error"] = "error", r.Text
+	} else {
+		state["status"], state["output"], state["title"] = "completed", r.Text, p.Tool
 	}
 	return state
 }

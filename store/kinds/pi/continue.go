@@ -3,7 +3,6 @@ package pi
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 					"content": []any{map[string]any{"type": "text", "text": p.Text}},
 				})
 			case handover.Picture:
-				content = append(content, map[string]any{"type": "image", "mimeType": "image/" + p.Picture.Format, "data": base64.StdEncoding.EncodeToString(p.Picture.Data)})
+				content = append(content, map[string]any{"type": "image", "mimeType": p.Picture.MediaType(), "data": p.Picture.EncodeData()})
 			default:
 				content = append(content, map[string]any{"type": "text", "text": p.Text})
 			}

@@ -678,13 +678,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 // Join implements chat.Joiner.
 func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 	t := c.Session.Own.(*sessionTree)
-	var messages []int
-	for _, e := range entries {
-		for _, span := range e.Records {
-			messages = append(messages, t.file.At(span.At))
-		}
-	}
-	return f.copyLines(c, t.line.Pieces(messages))
+	return f.copyLines(c, t.line.Pieces(t.file.RecordsOf(entries)))
 }
 
 // copyLines returns a new session of lines, each behind the one before it.

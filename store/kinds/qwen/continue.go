@@ -2,9 +2,6 @@ package qwen
 
 import (
 	"context"
-	"encoding/base64"
-	"regexp"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,9 +13,6 @@ import (
 
 // writes is the version whose records Continue makes.
 const writes = "0.24.4"
-
-// dashed are the characters that the name of a project's folder has a dash for.
-var dashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^0-9A-Za-z]`) })
 
 // Continue implements chat.Continuer: a chain of records.
 func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) {
@@ -54,7 +48,7 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 					"toolCallResult": map[string]any{"callId": p.ID, "status": status, "resultDisplay": p.Text},
 				})
 			case handover.Picture:
-				parts = append(parts, map[string]any{"inlineData": map[string]any{"mimeType": "image/" + p.Picture.Format, "data": base64.StdEncoding.EncodeToString(p.Picture.Data)}})
+				parts = append(parts, map[string]any{"inlineData": map[string]any{"mimeType": p.Picture.MediaType(), "data": p.Picture.EncodeData()}})
 			default:
 				parts = append(parts, map[string]any{"text": p.Text})
 			}
@@ -66,7 +60,7 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 			add(m.At, typeUser, "real_user", "user", "", parts, nil)
 		}
 	}
-	name := tree.Join(tree.Join(dashed().ReplaceAllString(c.Project, "-"), chats), c.Spot.ID+suffix)
+	name := tree.Join(tree.Join(chat.DashedPath(c.Project), chats), c.Spot.ID+suffix)
 	return &chat.Fork{
 		Spot: f.Spot(name), Steps: tree.Steps{{Name: name, Data: data}},
 		Calls: c.ResumeInProject("goes on from there", "qwen", "-r", c.Spot.ID),

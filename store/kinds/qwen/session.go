@@ -264,13 +264,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 // Join implements chat.Joiner.
 func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 	t := c.Session.Own.(*sessionTree)
-	var messages []int
-	for _, e := range entries {
-		for _, span := range e.Records {
-			messages = append(messages, t.file.At(span.At))
-		}
-	}
-	way, links := t.line.Pieces(messages), map[chat.Span]string{}
+	way, links := t.line.Pieces(t.file.RecordsOf(entries)), map[chat.Span]string{}
 	for k, i := range way {
 		switch {
 		case k == 0 && t.up[i] >= 0:

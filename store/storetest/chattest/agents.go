@@ -106,8 +106,7 @@ func StartAgent(t testing.TB, kind string) *Agent {
 	return a
 }
 
-// Ask gives a call of the agent, as a plan has it, a unique prompt. It returns the parts of the first request with the
-// prompt.
+// Ask runs a call from a plan with a unique prompt. It returns the parts of the first request that has the prompt.
 func (a *Agent) Ask(t testing.TB, call, prompt string) []Said {
 	t.Helper()
 	call = strings.Replace(call, a.how.call[0], a.how.call[1], 1)
