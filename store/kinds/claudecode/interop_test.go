@@ -23,21 +23,18 @@ type claude struct {
 	testing.TB
 	model      *chattest.Model
 	home, work string
-	bin        string
+	env        []string
 }
 
 func newClaude(t *testing.T) *claude {
-	c := &claude{TB: t, bin: filepath.Dir(chattest.Program(t, "claude-code", "node_modules", ".bin", "claude")), home: t.TempDir(), work: t.TempDir()}
-	c.model = chattest.Start(t)
-	return c
+	a := chattest.StartAgent(t, agent.Name)
+	return &claude{t, a.Model, a.Home, a.Work, a.Env}
 }
 
 // run runs a command and returns the last conversation that the model was sent.
 func (c *claude) run(command string) []string {
 	c.Helper()
-	chattest.Run(c, c.work, c.home, command, "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
-		"ANTHROPIC_BASE_URL="+c.model.URL, "ANTHROPIC_API_KEY=sk-ant-scripted", "ANTHROPIC_MODEL=claude-sonnet-4-5",
-		"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "IS_SANDBOX=1")
+	chattest.Run(c, c.work, c.home, command, c.env...)
 	all := c.model.Requests(c)
 	for _, r := range slices.Backward(all) {
 		if strings.Contains(r.Path, "/messages") {

@@ -19,8 +19,14 @@ import (
 // cli is Copilot CLI with a home, a project and a model of its own.
 type cli struct {
 	testing.TB
-	model           *chattest.Model
-	bin, home, work string
+	model      *chattest.Model
+	home, work string
+	env        []string
+}
+
+func newCLI(t *testing.T) *cli {
+	a := chattest.StartAgent(t, agent.Name)
+	return &cli{t, a.Model, a.Home, a.Work, a.Env}
 }
 
 // ask gives a call of Copilot CLI a prompt, and returns the conversation that the model was
@@ -28,9 +34,7 @@ type cli struct {
 func (c *cli) ask(call, prompt string) []string {
 	c.Helper()
 	before := len(c.model.Requests(c))
-	chattest.Run(c, c.work, c.home, call+" --allow-all-tools -p '"+prompt+"' </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
-		"COPILOT_PROVIDER_BASE_URL="+c.model.URL+"/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_API_KEY=scripted", "COPILOT_MODEL=scripted",
-		"COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false")
+	chattest.Run(c, c.work, c.home, call+" --allow-all-tools -p '"+prompt+"' </dev/null", c.env...)
 	for _, r := range c.model.Requests(c)[before:] {
 		if strings.HasSuffix(r.Path, "/chat/completions") {
 			return sent(c, r.Body)
@@ -103,7 +107,7 @@ func shown(t testing.TB, s store.Store, h model.Header) (list []string) {
 // whose models are sent what Hindcast shows of them. From each message a session of Hindcast's
 // own goes on, and the model is sent the messages that Hindcast shows.
 func TestInterop_copilotCLI(t *testing.T) {
-	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
+	c := newCLI(t)
 	c.ask("copilot", "first question")
 	s := open(t, filepath.Join(c.home, ".copilot"))
 	session := storetest.Sessions(t, s)[0].ID
@@ -155,7 +159,7 @@ func TestInterop_copilotCLI(t *testing.T) {
 // Copilot CLI passes a damaged line over with the event that is whole in it, and goes on from the
 // messages of both of two branches, as the verdicts say.
 func TestInterop_copilotCLIDamage(t *testing.T) {
-	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
+	c := newCLI(t)
 	c.ask("copilot", "first question")
 	s := open(t, filepath.Join(c.home, ".copilot"))
 	session := storetest.Sessions(t, s)[0].ID
@@ -186,7 +190,7 @@ func TestInterop_copilotCLIDamage(t *testing.T) {
 
 // Where a variable has Copilot CLI keep its sessions, Hindcast finds them.
 func TestInterop_copilotCLIElsewhere(t *testing.T) {
-	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
+	c := newCLI(t)
 	elsewhere := "COPILOT_HOME=" + t.TempDir()
 	c.ask(elsewhere+" copilot", "first question")
 	chattest.Found(t, Kind(nil).Kind, c.home, elsewhere)

@@ -8,14 +8,12 @@ import (
 	"testing"
 
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/chattest"
 )
 
 // Copilot CLI mends what is wrong between calls and results before it asks the model, as the verdicts say: it puts
 // an error for a result that is missing or comes late, and leaves out results of no call, second ones and blank answers.
 func TestInterop_copilotCLIPairs(t *testing.T) {
 	const mended = "tool The execution of this tool, or a previous tool was interrupted."
-	bin := filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot"))
 	isResult := func(line string) bool { return strings.Contains(line, `"type":"tool.execution_complete"`) }
 	for name, c := range map[string]struct {
 		// change returns the lines that stand for one, and whether the result moves behind the second prompt.
@@ -46,7 +44,7 @@ func TestInterop_copilotCLIPairs(t *testing.T) {
 		"a late result":  {func(l string) ([]string, bool) { return []string{l}, isResult(l) }, []string{mended}, 1},
 		"a blank answer": {func(l string) ([]string, bool) { return []string{strings.Replace(l, "done: ls -1", "", 1)}, false }, []string{""}, 0},
 	} {
-		run := &cli{TB: t, bin: bin, home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
+		run := newCLI(t)
 		run.ask("copilot", "run: ls -1")
 		s := open(t, filepath.Join(run.home, ".copilot"))
 		session := storetest.Sessions(t, s)[0].ID

@@ -19,18 +19,14 @@ import (
 // cli is Gemini CLI with a home, a project and a model of its own.
 type cli struct {
 	testing.TB
-	model           *chattest.Model
-	bin, home, work string
+	model      *chattest.Model
+	home, work string
+	env        []string
 }
 
 func newCLI(t *testing.T) *cli {
-	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "gemini-cli", "node_modules", ".bin", "gemini")), home: t.TempDir(), work: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(c.home, ".gemini"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	c.set(`{"disableAutoUpdate":true}`)
-	c.model = chattest.Start(t)
-	return c
+	a := chattest.StartAgent(t, agent.Name)
+	return &cli{t, a.Model, a.Home, a.Work, a.Env}
 }
 
 // set sets Gemini CLI's general settings.
@@ -67,8 +63,7 @@ func (c *cli) session() (file string, content []byte) {
 // run runs a command.
 func (c *cli) run(command string) string {
 	c.Helper()
-	return chattest.Run(c, c.work, c.home, command+" </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
-		"GEMINI_API_KEY=scripted", "GOOGLE_GEMINI_BASE_URL="+c.model.URL, "GEMINI_CLI_TRUST_WORKSPACE=true")
+	return chattest.Run(c, c.work, c.home, command+" </dev/null", c.env...)
 }
 
 // ask gives a call of Gemini CLI a prompt, and returns the conversation that the model was
