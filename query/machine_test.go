@@ -73,6 +73,21 @@ func describeText(in *query.Source, h *query.Hit) string {
 	return fmt.Sprintf("%s %s %s: %q %d-%d key %v role %s tool %s failed %v", in.Kind, in.Store.Address(), in.ID, h.Text, h.From, h.To, h.Key, h.Role, h.Tool, h.Failed)
 }
 
+// uncommon returns the lines that are in one of two sorted lists alone, each behind the sign of the list that has it.
+func uncommon(got, want []string) (list []string) {
+	for len(got)+len(want) > 0 {
+		switch {
+		case len(want) == 0 || len(got) > 0 && got[0] < want[0]:
+			list, got = append(list, "+ "+got[0]), got[1:]
+		case len(got) == 0 || want[0] < got[0]:
+			list, want = append(list, "- "+want[0]), want[1:]
+		default:
+			got, want = got[1:], want[1:]
+		}
+	}
+	return list
+}
+
 // The search of a home finds what the searches of its sessions find, one by one, whatever it looks for and however it is
 // narrowed.
 func TestSearchHome_isItsStoresOneByOne(t *testing.T) {
@@ -133,7 +148,7 @@ func TestSearchHome_isItsStoresOneByOne(t *testing.T) {
 		slices.Sort(want)
 		found += len(want)
 		if !slices.Equal(got, want) {
-			r.Fatalf("%q: the home finds %d texts, and its stores %d:\n%s\n\n%s", text, len(got), len(want), strings.Join(got, "\n"), strings.Join(want, "\n"))
+			r.Fatalf("%q of role %q: the home finds %d texts, and its stores %d:\n%s", text, search.Role, len(got), len(want), strings.Join(uncommon(got, want), "\n"))
 		}
 	}))
 	if found == 0 {

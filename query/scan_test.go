@@ -111,7 +111,7 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 				return list
 			}
 			patterns := []*query.Pattern{expr(t, "[a-z]+ question"), expr(t, "^/tmp|ls -"), expr(t, "file.*[0-9]"), query.Literal("settled-later", query.SmartCase)}
-			for _, setting := range []string{"demo", "/home", "never", "0.118", "gpt", "master", "main", "mock"} {
+			for _, setting := range []string{"demo", "/home", "never", "0.118", "gpt", "master", "main", "mock", "fake"} {
 				patterns = append(patterns, query.Literal(setting, query.SmartCase))
 			}
 			words := map[string]bool{}
@@ -144,7 +144,7 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 				patterns = append(patterns, query.Literal(word, query.SmartCase), query.Literal(word, query.MatchCase))
 			}
 			for _, pattern := range patterns {
-				for _, narrow := range []query.Search{{}, {Role: "assistant"}, {Failed: true}} {
+				for _, narrow := range []query.Search{{}, {Role: "assistant"}, {Role: "user"}, {Role: "system"}, {Failed: true}} {
 					narrow.Pattern = pattern
 					got, want := find(query.HomeSearch{Search: narrow}), find(query.HomeSearch{Search: narrow, Exact: true})
 					for i := range got {

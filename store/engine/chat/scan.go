@@ -32,7 +32,8 @@ import (
 // LineTeller is a [Plain] format that has each message on one line.
 type LineTeller interface {
 	Plain
-	// TellLine returns the messages that a line adds to states, and their time. Their usage is passed over.
+	// TellLine returns the messages that a line adds to states, and their time. Their usage is passed over, but that the last one
+	// may be counted by another line, and so have a model.
 	TellLine(at Spot, line *Line, near Near) ([]Message, time.Time, Telling)
 	// Composes returns a text that is in each line whose strings are joined to one of its message, "" for no such lines.
 	Composes() string
@@ -264,8 +265,11 @@ func (l *lineScan) scanLine(begin, end int) (goesOn, sure bool) {
 		return true, tells == Silent
 	}
 	if l.model != nil && len(messages) > 0 {
-		if last := &messages[len(messages)-1]; last.Role == Assistant {
+		switch last := &messages[len(messages)-1]; {
+		case last.Role == Assistant:
 			last.Model = jsontape.Unquote(l.model)
+		case last.Usage.Counted && l.Next(l.model, 0) >= 0 && !l.isDecided(l.model):
+			return true, false
 		}
 	}
 	for i := range messages {

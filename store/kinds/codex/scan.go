@@ -70,7 +70,10 @@ func (f *format) TellLine(_ chat.Spot, line *chat.Line, near chat.Near) (list []
 		}
 		return []chat.Message{m}, when, chat.Speaks
 	case typeCompacted:
-		return compactedOf(v), when, chat.Speaks
+		if list = compactedOf(v); len(list) > 0 {
+			list[len(list)-1].Usage.Counted = true // by a line behind it
+		}
+		return list, when, chat.Speaks
 	case typeEvent:
 		if settings := body.Get("thread_settings"); settings.There() {
 			is, body = typeContext, settings
