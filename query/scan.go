@@ -76,9 +76,13 @@ func (f *scanning) begin(ctx context.Context, of *searched) {
 	*f = scanning{HomeSearch: s, ctx: ctx, of: of, told: f.told, decided: f.decided, read: read, unquoted: f.unquoted}
 }
 
-// isDecided reports whether a string without escapes was found or does not match.
+// isDecided reports whether a string was found or does not match, as far as that is known of its spelling.
 func (f *scanning) isDecided(quoted []byte) bool {
-	return f.decided[maphash.Bytes(seed, quoted[1:len(quoted)-1])]
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		return f.decided[maphash.Bytes(spelledSeed, text)]
+	}
+	return f.decided[maphash.Bytes(seed, text)]
 }
 
 // takeMessage finds the pattern in the strings and numbers of a message. It returns false to end the scan.

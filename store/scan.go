@@ -13,8 +13,8 @@ type Scan struct {
 	// may have it, however that spells it, or -1. It may ignore the case of letters.
 	Text []byte
 	Next func(text []byte, from int) int
-	// Decided reports whether nothing new is found in a string of a record, in its quotes, which is no part of a longer
-	// text of the message.
+	// Decided reports whether nothing new is found in a string of a record, in its quotes and spelled as it is there, which is no
+	// part of a longer text of the message. It may report false of a spelling that it has not seen.
 	Decided func(quoted []byte) bool
 	// Take takes a message, which is lent. It returns false to end the scan.
 	Take func(*Scanned) bool

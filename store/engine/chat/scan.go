@@ -223,27 +223,42 @@ func (l *lineScan) isComposed(at int) bool {
 }
 
 // mostPassed bounds the strings that are passed over without parsing their line.
-const mostPassed = 1 << 10
+const mostPassed = 64 << 10
 
 // beforeString has the bytes that JSON allows before a string.
 var beforeString = []byte("{[:, \t")
 
 // passDecided returns the end of the string that has a place of the buffer in it, if nothing new is found in it; else 0.
 func (l *lineScan) passDecided(at int) int {
-	first := max(0, at-mostPassed)
-	from := first + bytes.LastIndexByte(l.buf[first:at], '"')
-	if from < max(first, 1) || bytes.IndexByte(beforeString, l.buf[from-1]) < 0 { // the string may begin elsewhere
+	from, to := at, at
+	for first := max(0, at-mostPassed); ; {
+		if from = first + bytes.LastIndexByte(l.buf[first:from], '"'); from < max(first, 1) {
+			return 0
+		}
+		if before := l.buf[from-1]; bytes.IndexByte(beforeString, before) >= 0 {
+			break
+		} else if before != '\\' { // the string may begin elsewhere
+			return 0
+		}
+	}
+	for end := min(len(l.buf), at+mostPassed); ; to++ {
+		n := bytes.IndexByte(l.buf[to:end], '"')
+		if n < 0 {
+			return 0
+		}
+		if to += n; !isEscaped(l.buf[from:to]) {
+			break
+		}
+	}
+	if !l.Decided(l.buf[from : to+1]) {
 		return 0
 	}
-	n := bytes.IndexByte(l.buf[at:min(len(l.buf), at+mostPassed)], '"')
-	if n < 0 {
-		return 0
-	}
-	quoted := l.buf[from : at+n+1]
-	if bytes.IndexByte(quoted, '\\') >= 0 || !l.Decided(quoted) {
-		return 0
-	}
-	return at + n + 1
+	return to + 1
+}
+
+// isEscaped reports whether what follows a part of a JSON string is escaped by its end.
+func isEscaped(part []byte) bool {
+	return (len(part)-len(bytes.TrimRight(part, `\`)))%2 == 1
 }
 
 // scanLine hands over the messages of a line.
