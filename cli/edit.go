@@ -33,7 +33,7 @@ func (a *App) editCommand() *cobra.Command {
 		return oneOf
 	}
 	cmd := a.writingCommand(takes, &cobra.Command{
-		Use:   "edit [STORE...] [SESSION] SNAPSHOT --as ID",
+		Use:   "edit [STORE...] [SESSION] SNAPSHOT [--as ID]",
 		Short: "start a new session from a snapshot whose state you change",
 		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
 value at a JSON Pointer in it: one message, one tool result. What you save becomes
@@ -43,13 +43,28 @@ do not change stays as it is, byte for byte.
 --set gives the value on the command line instead, --file in a file (- for the
 standard input). If anything fails, your edit is kept in a file that is named.
 
+Of a session of a coding agent the text of a message, or of a tool's result, is
+edited: the new session, which the agent resumes, has its records as they are but
+for that text, wherever they have it.
+
 --drop A..B leaves whole turns out of a session of a coding agent: the new session,
 which the agent resumes, has the way to the head, or to SNAPSHOT, without them.`,
 		Example: `  hindcast edit trips.db trip-planner '#5' --as what-if
   hindcast edit trips.db trip-planner '#5' --at /cart/total --set 99 --as cheaper
   hindcast edit sessions chat '#12' --at /messages/3/content --file other.json --as what-if
+  hindcast edit ~/.codex 01a202f5 '#7' --at /messages/2/content/0/text --set '"another question"'
   hindcast edit ~/.claude/projects 7ffd5cb9 --drop 8..11`,
 	}, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
+		op := model.OpEdit
+		if how.drop != "" {
+			op = model.OpFork
+		}
+		if err := of.checkOperation(op); err != nil {
+			return err
+		}
+		if how.as == "" && !store.NamesForks(of.store) {
+			return usagef("edit needs --as with the id of the new session")
+		}
 		if how.drop != "" {
 			return a.dropTurns(ctx, p, of, &how, agreed)
 		}
@@ -60,9 +75,6 @@ which the agent resumes, has the way to the head, or to SNAPSHOT, without them.`
 		switch {
 		case how.drop != "" && (how.given || how.file != "" || how.at != ""):
 			return usagef("--drop leaves turns out, and edits no value: give it alone")
-		case how.drop != "":
-		case how.as == "":
-			return usagef("edit needs --as with the id of the new session")
 		case how.given && how.file != "":
 			return usagef("--set and --file both give the value: give one of them")
 		}
@@ -84,9 +96,6 @@ type editing struct {
 
 // editAndFork takes a state through an edit into the plan of a new session.
 func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *editing, agreed consent) (err error) {
-	if err := of.checkOperation(model.OpEdit); err != nil {
-		return err
-	}
 	s := of.store
 	seen, n, err := of.resolveVisit(ctx, of.firstSnapshot())
 	if err != nil {
@@ -116,9 +125,6 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 
 // dropTurns forks the session to a snapshot, the head where none is named, without some turns.
 func (a *App) dropTurns(ctx context.Context, p *printer, of *subject, how *editing, agreed consent) error {
-	if err := of.checkOperation(model.OpFork); err != nil {
-		return err
-	}
 	t, n, err := of.resolveVisit(ctx, of.firstSnapshot())
 	if err != nil {
 		return err
@@ -134,9 +140,6 @@ func (a *App) dropTurns(ctx context.Context, p *printer, of *subject, how *editi
 			return fmt.Errorf("--drop: %w", err)
 		}
 		c.Drop[i] = t.Header(left).ID
-	}
-	if c.As == "" && !store.NamesForks(of.store) {
-		return usagef("edit needs --as with the id of the new session")
 	}
 	todo, err := of.store.Features().Plan(ctx, c)
 	if err != nil {

@@ -24,9 +24,8 @@ import (
 // dropping are the agents whose sessions turns are taken out of.
 var dropping = []string{"claude-code", "codex", "gemini-cli", "opencode", "pi", "qwen"}
 
-// dropTurns has an agent's store take over a session of Codex, and leaves out turns of it: that of a prompt up to another, or
-// to the end for "". It returns the plan, and what the new session has to have.
-func dropTurns(t *testing.T, into store.Store, project, from, to string) (plan model.Plan, want []string) {
+// takeOver has an agent's store take over a session of Codex, and returns the new session.
+func takeOver(t *testing.T, into store.Store, project string) (session string) {
 	t.Helper()
 	s := openData(t, "coding/codex")
 	line := model.NewTimeline(headersOf(t, s, "01a202f5-bfd0-70d1-aab1-5dc3e55b81bb"))
@@ -42,7 +41,15 @@ func dropTurns(t *testing.T, into store.Store, project, from, to string) (plan m
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := storetest.Headers(t, into, taken.NewSession)
+	return taken.NewSession
+}
+
+// dropTurns leaves turns out of a session that an agent's store takes over: that of a prompt up to another, or to the end for
+// "". It returns the plan, and what the new session has to have.
+func dropTurns(t *testing.T, into store.Store, project, from, to string) (model.Plan, []string) {
+	t.Helper()
+	taken, f := takeOver(t, into, project), into.Features()
+	list := storetest.Headers(t, into, taken)
 	first := slices.IndexFunc(list, func(h model.Header) bool { return h.Title == from })
 	last := slices.IndexFunc(list, func(h model.Header) bool { return h.Title == to }) - 1
 	if to == "" {
@@ -51,14 +58,14 @@ func dropTurns(t *testing.T, into store.Store, project, from, to string) (plan m
 	if first < 0 || last < first {
 		t.Fatalf("%s: no turn from %q to %q: %+v", into.Kind(), from, to, list)
 	}
-	plan, err = f.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[len(list)-1].Ref(), Drop: [2]string{list[first].ID, list[last].ID}})
+	plan, err := f.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[len(list)-1].Ref(), Drop: [2]string{list[first].ID, list[last].ID}})
 	if err == nil {
 		_, err = f.Apply(context.WithoutCancel(t.Context()), plan)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", into.Kind(), err)
 	}
-	want = handedLines(readTalk(t, into, taken.NewSession))
+	want := handedLines(readTalk(t, into, taken))
 	a := slices.Index(want, "user "+from)
 	b := len(want)
 	if to != "" {
@@ -190,14 +197,10 @@ func TestDrop_refuses(t *testing.T) {
 		{"coding/copilot-cli", "1176a339-4847-4a9a-8002-872c283cafb0", "head", "head", "no turns are taken out of sessions of Copilot CLI"},
 	} {
 		s := openData(t, c.path)
-		line := model.NewTimeline(storetest.Headers(t, s, c.session))
-		change := model.Change{Op: model.OpFork, Ref: line.Header(line.Head()).Ref()}
+		head := headerNamed(t, s, c.session, "head")
+		change := model.Change{Op: model.OpFork, Ref: head.Ref()}
 		for i, name := range []string{c.first, c.last} {
-			n, err := line.Resolve(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			change.Drop[i] = line.Header(n).ID
+			change.Drop[i] = headerNamed(t, s, c.session, name).ID
 		}
 		_, err := s.Features().Plan(t.Context(), change)
 		if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), c.why) {

@@ -119,7 +119,7 @@ func (s *Store) planRestore(in engine.In, before *engine.Log, at int, c model.Ch
 	if err := one.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	made, err := s.format.(Restorer).Restore(Cut{In: in, Session: one, To: to, Dir: s.folder})
+	made, err := s.format.(Restorer).Restore(Cut{In: in, Session: one, To: to, Dir: s.folder, Op: c.Op})
 	if err != nil {
 		return nil, err
 	}

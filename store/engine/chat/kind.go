@@ -364,6 +364,9 @@ func (a *Agent) lacks(op model.Op, f Format) string {
 		}
 		return "the files of " + a.Framework + " are not changed: a fork is a new session from here, which it resumes"
 	case model.OpEdit:
+		if _, ok := f.(Editor); ok {
+			return ""
+		}
 		return cmp.Or(a.Lacks, "a fork of "+a.Framework+" has its records as they are: fork from before the message, and say it anew")
 	}
 	return store.Cannot(a.Name, op)

@@ -115,13 +115,15 @@ func (e *Entry) newHeader(session string) model.Header {
 }
 
 // planMove plans a change.
-func (s *Store) planMove(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+func (s *Store) planMove(ctx context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	at := before.At(c.Ref.ID)
 	switch {
 	case c.Op == model.OpFork && c.Drop[0] != "":
 		return s.planDrop(in, before, at, c)
 	case c.Op == model.OpFork && c.Join:
 		return s.planJoin(in, before, c)
+	case c.Op == model.OpEdit:
+		return s.planEdit(ctx, in, before, at, c)
 	case c.Op == model.OpRestore:
 		return s.planRestore(in, before, at, c)
 	}

@@ -372,6 +372,8 @@ type Cut struct {
 	ID      string
 	// Dir is the folder of the storage on the disk.
 	Dir string
+	// Op is the operation that needs it.
+	Op model.Op
 }
 
 // Fork is a session in the making.

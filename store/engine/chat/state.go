@@ -140,7 +140,11 @@ func (s *Store) stateWith(ctx context.Context, in engine.In, of *Session, i int,
 		size += of.Entries[k].estimateSize()
 	}
 	state = append(make([]byte, 0, size), stateBegin...)
-	wrong := useAll(ctx, entries, func(i int, _ *joined) (*joined, error) { return s.heldMessages(in, of, i) }, func(_ int, text *joined, failed error) bool {
+	text := func(i int, _ *joined) (*joined, error) { return s.heldMessages(in, of, i) }
+	if in.There { // a plan may become another one
+		text = func(i int, used *joined) (*joined, error) { return s.makeText(in, of, i, used) }
+	}
+	wrong := useAll(ctx, entries, text, func(_ int, text *joined, failed error) bool {
 		if err = failed; err != nil {
 			return false
 		}

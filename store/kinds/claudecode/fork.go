@@ -24,6 +24,9 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Op != model.OpFork {
+		return made, nil
+	}
 	for _, call := range f.Calls(c.Session, c.To) {
 		made.Hazards = append([]string{"no fork is needed: Claude Code goes on from here by itself with " + call.Call}, made.Hazards...)
 	}
@@ -160,6 +163,19 @@ func recordsOnPath(c chat.Cut) (list []chat.Span) {
 		}
 	}
 	return t.file.SpansOn(on, c.To)
+}
+
+// FindRepeats implements chat.Editor. A record has the output of a tool once more, for the screen.
+func (f *format) FindRepeats(_ chat.Role, own, r chat.Value, found func(place string, text chat.Value)) {
+	if r != own {
+		return
+	}
+	done := r.Get("toolUseResult")
+	found("result", done)
+	found("output", done.Get("stdout"))
+	for part := range done.Get("content").Each() {
+		found("part", part.Get("text"))
+	}
 }
 
 // Calls implements chat.Caller: on the path Claude Code itself goes back to a message,

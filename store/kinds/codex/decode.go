@@ -189,6 +189,9 @@ func failureOf(event chat.Value) chat.Value {
 	return event.Get("error")
 }
 
+// itemRoles are the roles of the items that an event repeats, by their types.
+var itemRoles = map[string]chat.Role{"UserMessage": chat.User, "AgentMessage": chat.Assistant}
+
 // toldBy returns the message that an event repeats, or what it says that went wrong; one without
 // blocks of any other.
 func toldBy(event, raw chat.Value) (m chat.Message) {
@@ -209,7 +212,7 @@ func toldBy(event, raw chat.Value) (m chat.Message) {
 	case eventAgent:
 		add(chat.Assistant, event.Get("message"))
 	case eventItem:
-		role, known := map[string]chat.Role{"UserMessage": chat.User, "AgentMessage": chat.Assistant}[event.Get("item", "type").Text()]
+		role, known := itemRoles[event.Get("item", "type").Text()]
 		for part := range event.Get("item", "content").Each() {
 			if known {
 				add(role, part.Get("text"))

@@ -97,6 +97,31 @@ func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 	return made, nil
 }
 
+// FindRepeats implements chat.Editor. Events repeat items, and a compaction repeats its summary and the messages that it keeps.
+func (f *format) FindRepeats(role chat.Role, own, r chat.Value, found func(place string, text chat.Value)) {
+	is, body := openEnvelope(r)
+	if is == typeEvent {
+		is += ":" + body.Get("type").Text()
+	}
+	switch {
+	case is == typeCompacted && r == own:
+		found(is, body.Get("message"))
+		for _, key := range []string{"user_messages", "assistant_messages"} {
+			for m := range body.Get("retained_context", key).Each() {
+				found(key, m.Get("text"))
+			}
+		}
+	case is == eventUser && role == chat.User, is == eventAgent && role == chat.Assistant:
+		found(is, body.Get("message"))
+	case is == eventItem && role == itemRoles[body.Get("item", "type").Text()]:
+		for part := range body.Get("item", "content").Each() {
+			found(is, part.Get("text"))
+		}
+	case (is == eventEnded || is == eventTurnEnded) && role == chat.Assistant:
+		found(is, body.Get("last_agent_message"))
+	}
+}
+
 // itemFor returns the item of a message that an event alone has.
 func itemFor(event chat.Value) []byte {
 	m := itemOf(event)

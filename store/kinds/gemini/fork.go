@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -72,6 +73,46 @@ func (f *format) Join(c chat.Cut, way []*chat.Entry) (*chat.Fork, error) {
 		made.Hazards = []string{"Gemini CLI may delete the session at its next start, because another file ends in the same 8 characters: the fork is a copy that stays"}
 	}
 	return made, nil
+}
+
+// FindRepeats implements chat.Editor. A message has its text once more for the screen, and a resumed session has results twice.
+func (f *format) FindRepeats(_ chat.Role, own, r chat.Value, found func(place string, text chat.Value)) {
+	if r == own {
+		for part := range contentParts(r.Get("displayContent")) {
+			found("words", part)
+			found("words", part.Get("text"))
+		}
+		for call := range r.Get("toolCalls").Each() {
+			found("display", call.Get("resultDisplay"))
+		}
+		return
+	}
+	ids := map[string]bool{}
+	for id := range resultsIn(own) {
+		ids[id] = true
+	}
+	for id, output := range resultsIn(r) {
+		if ids[id] {
+			found("result "+id, output)
+		}
+	}
+}
+
+// resultsIn yields the outputs of tools in a record, by the ids of their calls.
+func resultsIn(r chat.Value) iter.Seq2[string, chat.Value] {
+	return func(yield func(string, chat.Value) bool) {
+		lists := []chat.Value{r.Get("content")}
+		for call := range r.Get("toolCalls").Each() {
+			lists = append(lists, call.Get("result"))
+		}
+		for _, list := range lists {
+			for part := range contentParts(list) {
+				if is := part.Get("functionResponse"); is.There() && !yield(is.Get("id").Text(), is.Get("response", "output")) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // headerSpan returns where a line has the ids of the session and of its project.

@@ -119,6 +119,13 @@ func (f *format) Join(c chat.Cut, way []*chat.Entry) (*chat.Fork, error) {
 	}, nil
 }
 
+// FindRepeats implements chat.Editor. A tool's output stands beside its result, for the screen.
+func (f *format) FindRepeats(_ chat.Role, _, r chat.Value, found func(place string, text chat.Value)) {
+	for part := range r.Get("parts").Each() {
+		found("output", part.Get("state", "metadata", "output"))
+	}
+}
+
 // importHazard says how far an undo takes a session back.
 const importHazard = "the session is opencode's when `opencode import` has read the file: to undo takes the file away, and not what was imported"
 

@@ -719,6 +719,9 @@ func (f *format) copyLines(c chat.Cut, lines []int) (*chat.Fork, error) {
 	}, nil
 }
 
+// FindRepeats implements chat.Editor. No text is written twice.
+func (f *format) FindRepeats(_ chat.Role, _, _ chat.Value, _ func(place string, text chat.Value)) {}
+
 // absolutePath returns the path of a file of a storage as pi writes it: absolute, but in a bucket.
 func absolutePath(dir, file string) string {
 	name := filepath.Join(dir, filepath.FromSlash(file))

@@ -324,6 +324,20 @@ func (f *format) copyRecords(c chat.Cut, way []int, entries []*chat.Entry, links
 	return made, made.CopyAgents(c.In, tree.Join(path.Dir(agents), c.ID), len(files)/2, files)
 }
 
+// FindRepeats implements chat.Editor. A record has a result once more for the screen, and the telemetry has answers.
+func (f *format) FindRepeats(role chat.Role, own, r chat.Value, found func(place string, text chat.Value)) {
+	if r != own {
+		if role == chat.Assistant {
+			found("telemetry", r.Get("systemPayload", "uiEvent", "response_text"))
+		}
+		return
+	}
+	shown := r.Get("toolCallResult", "resultDisplay")
+	for _, text := range []chat.Value{shown, shown.Get("text"), shown.Get("result")} {
+		found("result", text)
+	}
+}
+
 // Calls implements chat.Caller.
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) || isAgent(s.Spot) || path.Base(path.Dir(s.Spot.File)) == archive {
