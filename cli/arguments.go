@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,12 +44,15 @@ type words struct {
 	// stores says that without a session all of the stores are meant.
 	stores, session bool
 	least, most     int
+	// gone says that of several sessions with a name those are meant whose files are gone.
+	gone bool
 }
 
 var (
 	storeOnly  = words{}
 	allStores  = words{stores: true}
 	oneSession = words{session: true}
+	oneGone    = words{session: true, gone: true}
 	oneOrAll   = words{stores: true, session: true}
 	oneOf      = words{session: true, least: 1, most: 1}
 	twoOf      = words{session: true, least: 2, most: 2}
@@ -338,6 +342,11 @@ func (o *subject) findSession(ctx context.Context, rest []string, w words) error
 	o.snapshots = rest
 	if len(rest) > 0 {
 		found, err := o.home.FindSession(ctx, rest[0])
+		if w.gone {
+			if gone := slices.DeleteFunc(slices.Clone(found), func(s home.Session) bool { return !s.Store.Gone }); len(gone) > 0 {
+				found = gone
+			}
+		}
 		if err != nil || len(found) > 0 || len(rest) > w.most {
 			o.snapshots = rest[1:]
 			var session home.Session

@@ -13,6 +13,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/home"
 )
 
 // Every command that writes goes the same way: plan, show the plan whole, ask
@@ -89,15 +90,20 @@ that, --anyway does.`,
 
 // giveBackCommand is `hindcast give-back`.
 func (a *App) giveBackCommand() *cobra.Command {
-	return a.changingCommand(oneSession, &cobra.Command{
-		Use:   "give-back [STORE...] [SESSION]",
+	c := model.Change{Op: model.OpGiveBack}
+	cmd := a.changingCommand(oneGone, &cobra.Command{
+		Use:   "give-back [STORE...] [SESSION] [--as ID]",
 		Short: "put the files of a session back that is kept and was deleted",
 		Long: `Give-back writes the files of a session that hindcast keep kept and that are gone: the
 same files in the same places, with the same bytes, modes and times, so that the tool
-lists and resumes the session again. Nothing is written over: where another file has a
-place, it refuses. A file that is there already stays as it is.`,
+lists and resumes the session again. A file that is there already stays as it is.
+
+Nothing is written over. Where another file is in the way, the session becomes a new one,
+as by a fork from its head, if its tool takes one. hindcast undo takes either back.`,
 		Example: "  hindcast give-back 7ffd5cb9 --dry-run",
-	}, &model.Change{Op: model.OpGiveBack})
+	}, &c)
+	cmd.Flags().StringVar(&c.As, "as", "", "id of the session that it becomes where another file is in the way")
+	return cmd
 }
 
 // forkCommand is `hindcast fork`.
@@ -229,7 +235,11 @@ func (a *App) changeSession(ctx context.Context, p *printer, of *subject, agreed
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: describeDifference(ctx, s, &todo)})
+	made := &planned{Plan: todo, timeline: seen, difference: describeDifference(ctx, s, &todo)}
+	if c.Op == model.OpGiveBack { // the store of what is kept is not that of its tool
+		made.back = strings.TrimPrefix(s.Address(), home.KeptScheme)
+	}
+	return a.carryOut(ctx, p, s, agreed, made)
 }
 
 // checkOperation returns why the store cannot do an operation, nil where it can.

@@ -17,6 +17,8 @@ type Change struct {
 	Join bool
 	// Drop has the ids of the first and the last snapshot that a fork leaves out of the way to Ref, or is empty.
 	Drop [2]string
+	// Gone says of a fork that the files of the session are gone, and that nothing else leads there.
+	Gone bool
 	// State is the state that an edit writes into the new session. The bytes stay the caller's.
 	State []byte
 	// Input is the text that a run sends to the agent.

@@ -126,8 +126,8 @@ const (
 func (p *Plan) Idle() bool { return p.Op != OpRun && len(p.Writes) == 0 && len(p.Files) == 0 }
 
 // CanBeUndone reports whether an undo takes back what the plan does. A purge forgets for good, and the tools of a run
-// have done what they do. What is given back is deleted by hand.
-func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpRun && p.Op != OpGiveBack }
+// have done what they do.
+func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpRun }
 
 // PlanFile is one file or folder that a plan changes.
 type PlanFile struct {
@@ -368,6 +368,8 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	switch {
 	case p.Op == OpConvert || p.Op == OpContinue:
 		add(PlanUntouched, p.Session)
+	case p.Op == OpGiveBack && p.NewSession != "":
+		add(PlanStart, then)
 	case p.NewSession != "" || p.Branch != "":
 		add(PlanStart, then)
 		add(PlanUntouched, p.Session+" stays at "+now)

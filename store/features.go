@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -62,8 +63,11 @@ type Features struct {
 	Scanner *Scanner
 
 	// Kept says that the files of the sessions are gone, and that the store reads a copy: a plan of model.OpGiveBack puts
-	// them back, and no other operation is possible.
+	// them back. No other operation is possible but to undo that, and to do it again.
 	Kept bool
+	// PlanGiveBack computes the plan that writes files of a session, which the store reads as if they were in its folder. It returns
+	// model.ErrNoSession. It is nil in a store that is not made of files.
+	PlanGiveBack func(ctx context.Context, session string, files []GivenFile) (model.Plan, error)
 
 	// DerivedIDs, Facts and Gaps belong to stores that derive their snapshots from what a framework wrote; all
 	// are nil if ids are hashes of states. DerivedIDs says in a few words what the ids are, such as "the SHA-256
@@ -169,6 +173,14 @@ type Features struct {
 
 // Started is the session of a sub-agent, and the id of the snapshot that started it.
 type Started struct{ ID, Session string }
+
+// GivenFile is a file that a plan writes as it was.
+type GivenFile struct {
+	// Name is below the folder that [Features].LabelFile returns, with slashes.
+	Name string
+	Data []byte
+	Mode fs.FileMode // permission bits
+}
 
 // Own are the parts of a state that a framework keeps for itself: they tell how it went on, not what it did.
 type Own struct {

@@ -68,11 +68,16 @@ func TestHome_gone(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.Back)
 	p.Press(keymap.Picker, keymap.Restore)
 	shows(t, p, "give back 7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", "1 put back")
-	lacks(t, p, "undone by")
 	agree(t, p)
 	shows(t, p, "given back")
 	if now, err := os.ReadFile(file); err != nil || string(now) != string(was) {
 		t.Errorf("the file is not as it was: %v", err)
+	}
+	p.Press(keymap.Session, keymap.Undo)
+	agree(t, p)
+	shows(t, p, "undone: 7ffd5cb9")
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the file is there still: %v", err)
 	}
 }
 

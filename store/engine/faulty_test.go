@@ -256,6 +256,7 @@ func (s *source) Disk() disk.Disk                                { return s.disk
 func (s *source) Watch(context.Context) (<-chan struct{}, error) { return nil, errBroken }
 func (s *source) Requests() store.Requests                       { return store.Requests{Get: 7} }
 func (s *source) Server() (bucket, prefix, endpoint string)      { return "b", "", "" }
+func (s *source) Folder() string                                 { return "" }
 func (s *source) Copying() string                                { return "copy b ." }
 func (s *source) Close() error                                   { *s.ends++; return nil }
 func (s *source) At(way string) (tree.Source, bool) {

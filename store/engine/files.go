@@ -41,7 +41,7 @@ func OnFiles(f Format, m *Files, address string) *Store {
 	s := New(f, m, address)
 	m.format = &s.format
 	s.listing = fmt.Sprintf("list sessions of %q", address) // errors of files leave out the path
-	s.features.Requests = m.Storage.Requests
+	s.features.Requests, s.features.PlanGiveBack = m.Storage.Requests, s.planGiveBack
 	s.features.LabelFile = func(ctx context.Context, session string) (dir, file, name string) {
 		at := Place{Session: session}
 		_ = s.In(ctx, session, func(_ In, found Place) error { // of a place that is not found the name suffices

@@ -152,7 +152,7 @@ func (s *Storage) On() tree.Source { return s.writer.on }
 // Calls returns the calls of a framework that go on from the storage: it is copied first where
 // the framework does not read it.
 func (s *Storage) Calls(list []model.Resume) []model.Resume {
-	if s.framework == "" || len(list) == 0 {
+	if s.framework == "" || len(list) == 0 || s.from.Folder() != "" {
 		return list
 	}
 	first := model.Resume{Call: s.from.Copying(), Then: "copies the files to this folder: " + s.framework + " reads none in a bucket; then, here:"}
@@ -170,7 +170,7 @@ func (s *Storage) Requests() (store.Requests, bool) {
 // LabelFile returns where the labels of the session at a place are, see package labels: beside the journal, under
 // the name that the session has in the storage. dir is "" where the storage cannot be opened.
 func (s *Storage) LabelFile(at Place) (dir, file, name string) {
-	if s.refused != nil || s.writer.on != nil {
+	if s.refused != nil || s.writer.on != nil && s.writer.on.Folder() == "" {
 		return "", "", ""
 	}
 	return s.dir, journal.Folder + "/labels", at.Session

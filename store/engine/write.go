@@ -10,11 +10,16 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/planning"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
-// Lacks returns why an operation cannot be done, "" if it can.
+// Lacks returns why an operation cannot be done, "" if it can. What was written can be taken back in every kind.
 func (s *Store) Lacks(op model.Op) string {
-	return cmp.Or(s.medium.Lacks(), s.format.Lacks(op))
+	why := s.medium.Lacks()
+	if written := (op == model.OpUndo || op == model.OpRedo) && !s.medium.Silent(); why == "" && !written {
+		why = s.format.Lacks(op)
+	}
+	return why
 }
 
 // carry holds what Apply needs of a plan.
@@ -127,6 +132,9 @@ func (s *Store) planMove(ctx context.Context, on Stage, c model.Change) (plan mo
 	if err != nil {
 		return plan, err
 	}
+	if c.Gone { // no agent writes to it
+		before.Busy = ""
+	}
 	m, err := s.format.Move(ctx, in, before.Log, c)
 	if err != nil {
 		return plan, err
@@ -178,6 +186,31 @@ func (s *Store) PlanNew(ctx context.Context, op model.Op, move func(In) (*Move, 
 		return err
 	})
 	return plan, err
+}
+
+// planGiveBack computes the plan that writes files of a session. The medium reads them already as if they were there, so that the
+// session is after the write as it is read before.
+func (s *Store) planGiveBack(ctx context.Context, session string, list []store.GivenFile) (plan model.Plan, err error) {
+	if why := s.medium.Lacks(); why != "" {
+		return plan, &model.UnsupportedError{Op: model.OpGiveBack, Reason: why}
+	}
+	var steps tree.Steps
+	for _, f := range list {
+		steps = append(steps, tree.Step{Name: f.Name, Data: f.Data, Mode: f.Mode})
+	}
+	err = s.medium.Suppose(ctx, func(on Stage) error {
+		return s.withPlace(ctx, on.In(), session, func(in In, at Place) error {
+			is, err := s.readLog(ctx, in, at)
+			if err != nil {
+				return err
+			}
+			plan = model.Plan{Op: model.OpGiveBack, Session: at.Session, NewSession: at.SessionName(), Target: is.HeadPoint()}
+			w := &Write{Move: &Move{Steps: steps}, Before: is.Log, After: is.Log}
+			plan, err = s.draftPlan(ctx, on, plan, at, is, w)
+			return err
+		})
+	})
+	return plan, s.Wrap(err, "give back session %q", session)
 }
 
 // completePlan completes a plan with the effects of its steps.

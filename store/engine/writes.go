@@ -200,7 +200,9 @@ func (t *tale) addEntry(e *journal.Entry) {
 			t.setLast(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before, Head: m.From})
 		case e.Undone:
 		case c.Before.None():
-			t.made[c.Path] = m
+			if e.Op != model.OpGiveBack { // an agent wrote what is given back
+				t.made[c.Path] = m
+			}
 		default:
 			a := Aside{Mark: m, How: Replaced, Name: c.Path, Version: c.Before, Saved: saved[c.Before.SHA256], Head: m.From}
 			if c.After.None() {

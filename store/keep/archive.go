@@ -8,6 +8,9 @@
 //	add.go       new parts into blocks, blocks and files into the database
 //	read.go      the bytes of a file
 //	source.go    what is kept as a medium
+//	gone.go      the sessions whose files are gone, and which files are theirs
+//	back.go      how they are given back
+//	laid.go      a folder with kept files laid over it, in which that is planned
 //	verify.go    whether each byte is as it was kept
 //
 // A file is a list of parts. A part has the hash of its bytes for a name, and is kept once. Parts lie one behind the

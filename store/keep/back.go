@@ -2,6 +2,7 @@ package keep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/journal"
 )
 
 // TakenError says that another file is where one is to be given back.
@@ -26,14 +30,31 @@ func (e *TakenError) Error() string {
 // backPlan is the Carry of a plan that gives a session back.
 type backPlan struct {
 	session string
-	files   []backFile // those that are missing
+	// files are missing, and the journal does not reach the files beside.
+	files, beside []backFile
+	// made is the plan of the store that takes the session as a new one, and anew the change that it is of. The store is nil if the files
+	// take their places.
+	made model.Plan
+	into store.Store
+	anew model.Change
+	over []backFile
 }
 
-// planBack plans to give a session back: each of its files that is missing, at its place. The error is a [TakenError]
-// if another file is at one of them.
+// planBack plans to give a session back: each of its files that is missing, at its place. Where that does not bring the
+// session back, because another file is in its way, it plans a new session.
 func (s *goneStore) planBack(ctx context.Context, c model.Change) (plan model.Plan, err error) {
 	if why := lacksOf(c.Op); why != "" {
 		return plan, &model.UnsupportedError{Op: c.Op, Reason: why}
+	}
+	if c.Op == model.OpUndo || c.Op == model.OpRedo {
+		live, err := s.openLive(ctx)
+		if err == nil && live == nil {
+			err = &model.NothingToError{Op: c.Op}
+		}
+		if err != nil {
+			return plan, err
+		}
+		return live.Features().Plan(ctx, c)
 	}
 	session := c.Ref.Session
 	if err := s.findGone(ctx, session); err != nil {
@@ -43,29 +64,180 @@ func (s *goneStore) planBack(ctx context.Context, c model.Change) (plan model.Pl
 	if err != nil {
 		return plan, fmt.Errorf("give back %q: %w", session, err)
 	}
-	carry := &backPlan{session: session}
-	plan = model.Plan{Op: model.OpGiveBack, Session: session, Carry: carry, Final: true}
+	missing, over, taken, err := s.sortFiles(ctx, list)
+	if err == nil && taken == nil {
+		plan, taken, err = s.planFiles(ctx, session, missing, over)
+	}
+	if err == nil && taken != nil {
+		plan, err = s.planNew(ctx, c, over, taken)
+	}
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("give back %q: %w", session, err)
+	}
+	return plan, nil
+}
+
+// sortFiles returns the files of a session that are missing, and all that are not as they were kept. taken is the place of a file that
+// another file has, or nil.
+func (s *goneStore) sortFiles(ctx context.Context, list []backFile) (missing, over []backFile, taken *TakenError, err error) {
 	for _, b := range list {
-		missing, err := s.isFree(ctx, b)
+		is, err := s.compareFile(ctx, b)
 		if err != nil {
-			return plan, err
+			return nil, nil, nil, err
 		}
-		if !missing {
+		if is == sameFile {
 			continue
 		}
-		carry.files = append(carry.files, b)
+		over = append(over, b)
+		switch {
+		case is == noFile:
+			missing = append(missing, b)
+		case !b.f.goneAt.IsZero() && taken == nil: // else it may be an index, with which the tool went on
+			taken = &TakenError{filepath.FromSlash(b.name)}
+		}
+	}
+	return missing, over, taken, nil
+}
+
+// planFiles plans to write the files that are missing. taken is a file for which the tool would not have the session then.
+func (s *goneStore) planFiles(ctx context.Context, session string, missing, over []backFile) (plan model.Plan, taken *TakenError, err error) {
+	carry := &backPlan{session: session, files: missing}
+	plan = model.Plan{Op: model.OpGiveBack, Session: session, Carry: carry}
+	if len(over) > len(missing) {
+		if taken, err = s.findTaken(ctx, session, missing, over); taken != nil || err != nil {
+			return plan, taken, err
+		}
+	}
+	on, err := s.openLaid(ctx, s.allMissing(), false)
+	if err != nil {
+		return plan, nil, err
+	}
+	defer on.Close() // nothing is written
+	dir, _, _ := on.Features().LabelFile(ctx, session)
+	for _, b := range missing {
 		plan.Files = append(plan.Files, model.PlanFile{Path: s.shownPath(b.name), Does: model.FilePutBack, Size: b.f.size})
+		if !isJournaled(dir, b) {
+			carry.beside = append(carry.beside, b)
+		}
 	}
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
-			return plan, err
+			return plan, nil, err
 		}
 		if h.Head || plan.Target.ID == "" {
 			plan.Target = h.Point()
 		}
 	}
-	plan.Loads = "the session as it was kept: " + model.Count(len(carry.files), "file") + " with all bytes, modes and times"
+	if n := len(carry.beside); n > 0 {
+		plan.Hazards = append(plan.Hazards, fmt.Sprintf("an undo leaves %s, such as %s", model.Count(n, "file"), s.shownPath(carry.beside[0].name)))
+	}
+	if len(missing) > len(carry.beside) {
+		plan.Writes = append(plan.Writes, "journal: one entry")
+	}
+	plan.Loads = "the session as it was kept: " + model.Count(len(missing), "file") + " with all bytes, modes and times"
+	return plan, nil, ctx.Err()
+}
+
+// findTaken returns a file for which the tool does not have the session when the missing files are back, nil if it has it.
+func (s *goneStore) findTaken(ctx context.Context, session string, missing, over []backFile) (*TakenError, error) {
+	on, err := s.openLaid(ctx, missing, false)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err == nil { // else there is no store with the other file
+		defer on.Close() // nothing is written
+		if sameHeaders(ctx, on, s.Store, session) {
+			return nil, nil
+		}
+	}
+	for _, b := range over {
+		if !isMissing(b.name) {
+			return &TakenError{filepath.FromSlash(b.name)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// allMissing returns the kept files of the store that are missing. With all of them a session has the name that it had.
+func (s *goneStore) allMissing() (list []backFile) {
+	for name, f := range s.source.files {
+		if isMissing(name) {
+			list = append(list, backFile{name, f})
+		}
+	}
+	return list
+}
+
+// isJournaled reports whether the journal of a storage can have a file: it lies in the storage, and is no file of the journal.
+func isJournaled(dir string, b backFile) bool {
+	below, is := strings.CutPrefix(b.name, filepath.ToSlash(dir)+"/")
+	return is && dir != "" && !isBelow(below, journal.Folder) && b.f.size <= disk.MaxSize
+}
+
+// planNew plans a new session of the records of the kept one, because another file is in the way: up to its head, or to the last snapshot
+// before it that the kind goes on from.
+func (s *goneStore) planNew(ctx context.Context, c model.Change, over []backFile, taken *TakenError) (plan model.Plan, err error) {
+	session := c.Ref.Session
+	refuse := func(why string) (model.Plan, error) {
+		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf("%v, and it cannot become a new session: %s", taken, why)}
+	}
+	on, err := s.openLaid(ctx, over, true)
+	if err != nil {
+		return plan, err
+	}
+	s.keepOpen(on)
+	if why := store.Reason(on, model.OpFork); why != "" {
+		return refuse(why)
+	}
+	if c.As == "" && !store.NamesForks(on) {
+		c.As = session + "-kept"
+	}
+	change := model.Change{Op: model.OpFork, Ref: model.Ref{Session: session}, As: c.As, Gone: true}
+	made, left, err := planLastFork(ctx, on, &change)
+	var unsupported *model.UnsupportedError
+	if errors.As(err, &unsupported) {
+		return refuse(unsupported.Reason)
+	}
+	if err != nil {
+		return plan, err
+	}
+	change.As = made.NewSession
+	plan = made
+	plan.Op, plan.Carry = model.OpGiveBack, &backPlan{session: session, made: made, into: on, anew: change, over: over}
+	plan.Hazards = append([]string{fmt.Sprintf("%v: it becomes a new session, which is not byte for byte the kept one", taken)}, plan.Hazards...)
+	if left > 0 {
+		plan.Hazards = append(plan.Hazards, fmt.Sprintf("%s at the end stay in the archive: nothing goes on from there", model.Count(left, "snapshot")))
+	}
 	return plan, nil
+}
+
+// planLastFork plans a fork from the head of a session, or from the last snapshot before it that the kind goes on from, which it names in
+// the change. left counts the snapshots behind that.
+func planLastFork(ctx context.Context, s store.Store, c *model.Change) (plan model.Plan, left int, err error) {
+	parents := map[string]string{}
+	for h, err := range s.Headers(ctx, c.Ref.Session) {
+		if err != nil {
+			return plan, 0, err
+		}
+		if parents[h.ID] = h.ParentID; h.Head {
+			c.Ref.ID = h.ID
+		}
+	}
+	for ; ; left++ {
+		plan, err = s.Features().Plan(ctx, *c)
+		parent := parents[c.Ref.ID]
+		if !errors.As(err, new(*model.UnsupportedError)) || parent == "" || left > len(parents) {
+			return plan, left, err
+		}
+		c.Ref.ID = parent
+	}
+}
+
+// keepOpen has a store be closed with this one.
+func (s *goneStore) keepOpen(other store.Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = append(s.opened, other)
 }
 
 // shownPath returns the name of a file below the address of the store, or its whole name.
@@ -76,32 +248,37 @@ func (s *goneStore) shownPath(name string) string {
 	return name
 }
 
-// isFree reports whether nothing is at the place of a file. The error is a [TakenError] if that is another file than
-// the one that is kept, unless other sessions are in it too: an index of the tool goes on without the session.
-func (s *goneStore) isFree(ctx context.Context, b backFile) (bool, error) {
+// presence compares the place of a kept file with it.
+type presence uint8
+
+const (
+	noFile presence = iota
+	sameFile
+	otherFile
+)
+
+// compareFile looks at the place of a file.
+func (s *goneStore) compareFile(ctx context.Context, b backFile) (presence, error) {
 	at := filepath.FromSlash(b.name)
 	info, err := os.Lstat(at)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return noFile, nil
 	}
 	if err != nil {
-		return false, err
-	}
-	if b.f.goneAt.IsZero() {
-		return false, nil // it was there all the time
+		return 0, err
 	}
 	if !info.Mode().IsRegular() || info.Size() != b.f.size {
-		return false, &TakenError{at}
+		return otherFile, nil
 	}
 	data, err := os.ReadFile(at)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	kept, err := s.a.readFile(ctx, b.f)
-	if err == nil && !bytes.Equal(data, kept) {
-		err = &TakenError{at}
+	if err != nil || bytes.Equal(data, kept) {
+		return sameFile, err
 	}
-	return false, err
+	return otherFile, nil
 }
 
 // readFile reads a kept file whole.
@@ -111,19 +288,98 @@ func (a *Archive) readFile(ctx context.Context, f *keptFile) ([]byte, error) {
 	return data, err
 }
 
-// applyBack carries out a plan of planBack. A file that appeared at one of the places stops it. What it had given back
-// by then stays: each file is whole, and the next plan is of the rest.
+// applyBack carries out a plan of planBack. A file that appeared at one of the places stops it.
 func (s *goneStore) applyBack(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
 	carry, is := plan.Carry.(*backPlan)
-	if !is {
-		return done, &model.UnsupportedError{Op: plan.Op, Reason: whyNot}
+	switch {
+	case !is:
+		live, err := s.openLive(ctx)
+		if err != nil || live == nil {
+			return done, cmp.Or(err, error(&model.UnsupportedError{Op: plan.Op, Reason: whyNot}))
+		}
+		return live.Features().Apply(ctx, plan)
+	case carry.into != nil:
+		return s.makeNew(ctx, carry)
 	}
-	for _, b := range carry.files {
+	for _, b := range carry.beside {
 		if err := s.a.giveBack(ctx, b.name, b.f); err != nil {
 			return done, fmt.Errorf("give back %q: %w", carry.session, err)
 		}
 	}
-	return model.Receipt{Op: model.OpGiveBack, Session: carry.session, Head: plan.Target}, nil
+	done = model.Receipt{Op: model.OpGiveBack, Session: carry.session, Head: plan.Target}
+	if len(carry.files) > len(carry.beside) {
+		if done.Entry, err = s.writeFiles(ctx, carry); err != nil {
+			return done, fmt.Errorf("give back %q: %w", carry.session, err)
+		}
+	}
+	return done, nil
+}
+
+// makeNew makes the new session of a plan.
+func (s *goneStore) makeNew(ctx context.Context, carry *backPlan) (done model.Receipt, err error) {
+	into := carry.into
+	if dir, _, _ := into.Features().LabelFile(ctx, carry.session); !isFolder(dir) { // the journal lies in it
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			into, err = s.openLaid(ctx, carry.over, true)
+		}
+		if err != nil {
+			return done, err
+		}
+		s.keepOpen(into)
+		if carry.made, err = into.Features().Plan(ctx, carry.anew); err != nil {
+			return done, err
+		}
+	}
+	done, err = into.Features().Apply(ctx, carry.made)
+	done.Op = model.OpGiveBack
+	return done, err
+}
+
+// writeFiles writes the files of a plan in one entry of the journal of their storage, and returns its number.
+func (s *goneStore) writeFiles(ctx context.Context, carry *backPlan) (entry int64, err error) {
+	on, err := s.openLaid(ctx, s.allMissing(), false)
+	if err != nil {
+		return 0, err
+	}
+	dir, _, _ := on.Features().LabelFile(ctx, carry.session)
+	if !isFolder(dir) { // the journal lies in it
+		err = errors.Join(os.MkdirAll(dir, 0o700), on.Close())
+		if err == nil {
+			on, err = s.openLaid(ctx, s.allMissing(), false)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	defer func() { err = errors.Join(err, on.Close()) }()
+	var list []store.GivenFile
+	var journaled []backFile
+	for _, b := range carry.files {
+		if !isJournaled(dir, b) {
+			continue
+		}
+		data, err := s.a.readFile(ctx, b.f)
+		if err != nil {
+			return 0, err
+		}
+		below, _ := strings.CutPrefix(b.name, filepath.ToSlash(dir)+"/")
+		list, journaled = append(list, store.GivenFile{Name: below, Data: data, Mode: b.f.mode}), append(journaled, b)
+	}
+	plan, err := on.Features().PlanGiveBack(ctx, carry.session, list)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range plan.Files {
+		if f.Does != model.FileWritten && f.Does != model.FileMade {
+			return 0, &TakenError{filepath.Join(dir, filepath.FromSlash(f.Path))}
+		}
+	}
+	done, err := on.Features().Apply(ctx, plan)
+	for i := 0; i < len(journaled) && err == nil; i++ {
+		modified := time.Unix(0, journaled[i].f.modified)
+		err = os.Chtimes(filepath.FromSlash(journaled[i].name), modified, modified)
+	}
+	return done.Entry, err
 }
 
 // giveBack writes a file with the bytes, the mode and the time that it had. It never replaces one.

@@ -64,12 +64,13 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 		return t.Each(ctx, func(scan func(...any) error) error {
 			var of int64
 			var name string
-			if err := scan(&of, &name); err != nil || gone[of] {
+			var size int64
+			if err := scan(&of, &name, &size); err != nil || gone[of] {
 				return err
 			}
-			gone[of] = isMissing(name)
+			gone[of] = isLost(name, size)
 			return ctx.Err()
-		}, "SELECT store, name FROM files WHERE newest = 1")
+		}, "SELECT store, name, size FROM files WHERE newest = 1")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the archive %q: %w", a.path, err)
@@ -93,6 +94,12 @@ func isMissing(name string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// isLost reports whether a file of so many bytes is missing, or a smaller one is in its place: an agent only appends to a transcript.
+func isLost(name string, size int64) bool {
+	info, err := os.Lstat(filepath.FromSlash(name))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < size
+}
+
 // goneStore has the sessions of a store that are kept and that the tool has no more. It is the store of their kind, on
 // the bytes that are kept.
 type goneStore struct {
@@ -104,8 +111,9 @@ type goneStore struct {
 	end      context.CancelFunc
 	features store.Features
 
-	mu   sync.Mutex
-	live store.Store // nil if it is not open
+	mu     sync.Mutex
+	live   store.Store   // nil if it is not open
+	opened []store.Store // for plans that are not carried out yet
 }
 
 // openGone opens the sessions of a store that are gone.
@@ -122,8 +130,8 @@ func (a *Archive) openGone(ctx context.Context, k engine.Kind, of keptStore) (st
 	s := &goneStore{Store: inner, a: a, kind: k, of: of, source: source, end: end}
 	f := inner.Features()
 	f.Find, f.AnyOrder, f.Tally, f.Only, f.Watch = s.findGone, nil, nil, nil, nil
-	f.Kept, f.Plan, f.Apply, f.Journal, f.Lacks = true, s.planBack, s.applyBack, nil, lacksOf
-	f.Import, f.PlanConvert, f.NamesForks, f.LabelFile = nil, nil, nil, nil
+	f.Kept, f.Plan, f.Apply, f.Journal, f.Lacks = true, s.planBack, s.applyBack, s.readJournal, lacksOf
+	f.Import, f.PlanConvert, f.PlanContinue, f.PlanGiveBack, f.NamesForks, f.LabelFile = nil, nil, nil, nil, nil, nil
 	f.Resume = func(_ context.Context, ref model.Ref) ([]model.Resume, error) {
 		return []model.Resume{{Call: "hindcast give-back " + quoteWord(ref.Session), Then: "puts the files back where they were, so that the tool resumes it"}}, nil
 	}
@@ -142,7 +150,7 @@ func quoteWord(word string) string {
 }
 
 func lacksOf(op model.Op) string {
-	if op == model.OpGiveBack || op == model.OpRestore {
+	if op == model.OpGiveBack || op == model.OpRestore || op == model.OpUndo || op == model.OpRedo {
 		return ""
 	}
 	return whyNot
@@ -164,6 +172,10 @@ func (s *goneStore) Close() error {
 		err = errors.Join(err, s.live.Close())
 		s.live = nil
 	}
+	for _, other := range s.opened {
+		err = errors.Join(err, other.Close())
+	}
+	s.opened = nil
 	return err
 }
 
@@ -187,6 +199,15 @@ func (s *goneStore) openLive(ctx context.Context) (store.Store, error) {
 	return s.live, err
 }
 
+// readJournal returns the journal of the store of the tool, in which the session is given back.
+func (s *goneStore) readJournal(ctx context.Context) ([]model.JournalEntry, error) {
+	live, err := s.openLive(ctx)
+	if err != nil || live == nil || live.Features().Journal == nil {
+		return nil, err
+	}
+	return live.Features().Journal(ctx)
+}
+
 // findGone implements [store.Features].Find: a session that the tool has is not gone.
 func (s *goneStore) findGone(ctx context.Context, session string) error {
 	live, err := s.openLive(ctx)
@@ -194,10 +215,12 @@ func (s *goneStore) findGone(ctx context.Context, session string) error {
 		return err
 	}
 	if live != nil {
-		if err := store.Find(ctx, live, session); err == nil {
-			return model.ErrNoSession
-		} else if !errors.Is(err, model.ErrNoSession) {
-			return err
+		for _, err := range live.Headers(ctx, session) { // without a snapshot another file has its name
+			if err == nil {
+				return model.ErrNoSession
+			} else if !errors.Is(err, model.ErrNoSession) {
+				return err
+			}
 		}
 	}
 	return store.Find(ctx, s.Store, session)
@@ -213,7 +236,7 @@ func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, e
 				if err = failed; err != nil {
 					break
 				}
-				there[info.ID] = true
+				there[info.ID] = info.Snapshots != 0 // else it has another file of that name, and nothing is in it
 			}
 		}
 		var since func(session string) time.Time
@@ -245,8 +268,8 @@ func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, e
 // look into the transcripts that are there.
 func (s *goneStore) openMissing() (store.Store, error) {
 	missing, endings := map[string]bool{}, map[string]bool{}
-	for name := range s.source.files {
-		if isBelow(name, filepath.ToSlash(s.of.at)) && isMissing(name) {
+	for name, f := range s.source.files {
+		if isBelow(name, filepath.ToSlash(s.of.at)) && isLost(name, f.size) {
 			missing[name], endings[path.Ext(name)] = true, true
 		}
 	}

@@ -91,6 +91,9 @@ func (s *recorded) At(way string) (tree.Source, bool) {
 	return above, true
 }
 
+// Folder implements tree.Source.
+func (s *recorded) Folder() string { return "" }
+
 // Server implements tree.Source.
 func (s *recorded) Server() (bucket, prefix, endpoint string) { return "", s.Name(), "" }
 

@@ -122,6 +122,9 @@ func (s *Source) At(way string) (tree.Source, bool) {
 	return &Source{s.kept, path.Join(s.at, way), s.on}, true
 }
 
+// Folder implements tree.Source: its tool does not see what is kept.
+func (s *Source) Folder() string { return "" }
+
 // Server implements tree.Source.
 func (s *Source) Server() (bucket, prefix, endpoint string) { return "", s.at, "" }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -18,10 +19,14 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/handover"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/store/keep"
 	"hindcast/store/kinds"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
 )
@@ -70,6 +75,9 @@ func readAll(t *testing.T, at string) map[string]heldFile {
 	t.Helper()
 	all := map[string]heldFile{}
 	err := filepath.WalkDir(at, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Name() == journal.Folder {
+			return filepath.SkipDir
+		}
 		if err != nil || e.IsDir() || besideStores[e.Name()] {
 			return err
 		}
@@ -396,17 +404,8 @@ func TestKeep_goneIsRead(t *testing.T) {
 			if info.GoneSince.IsZero() {
 				t.Errorf("%s is not gone", info.ID)
 			}
-			plan, err := gone.Features().Plan(t.Context(), model.Change{Op: model.OpGiveBack, Ref: model.Ref{Session: info.ID}})
-			if errors.Is(err, model.ErrNoSession) {
-				continue // it came back with another
-			}
-			if err == nil {
-				_, err = gone.Features().Apply(t.Context(), plan)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
+		giveAllBack(t, gone)
 		back := readAll(t, found.At)
 		for path, want := range all {
 			if got, is := back[path]; !is {
@@ -437,7 +436,194 @@ func TestKeep_goneIsRead(t *testing.T) {
 		if left := storetest.Sessions(t, gone); len(left) > 0 {
 			t.Errorf("%d sessions are gone still", len(left))
 		}
+		undoAll(t, gone, all)
 	})
+}
+
+// giveAllBack gives back each session that is gone.
+func giveAllBack(t *testing.T, gone store.Store) {
+	t.Helper()
+	for _, info := range storetest.Sessions(t, gone) {
+		plan, err := gone.Features().Plan(t.Context(), model.Change{Op: model.OpGiveBack, Ref: model.Ref{Session: info.ID}})
+		if errors.Is(err, model.ErrNoSession) {
+			continue // it came back with another
+		}
+		if err == nil {
+			_, err = gone.Features().Apply(t.Context(), plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// undoAll takes back all that was given back: none of the files that the journal has is left. Given back again, each is as it was.
+func undoAll(t *testing.T, gone store.Store, all map[string]heldFile) {
+	t.Helper()
+	entries, err := gone.Features().Journal(t.Context())
+	if err != nil || len(entries) == 0 {
+		t.Fatal(entries, err)
+	}
+	written := map[string]bool{}
+	for _, e := range entries {
+		for _, f := range e.Files {
+			written[filepath.Base(f.Path)] = e.Op == model.OpGiveBack
+		}
+	}
+	there := func(want bool) {
+		t.Helper()
+		for path, was := range all {
+			data, err := os.ReadFile(path)
+			if is := err == nil && string(data) == was.data; written[filepath.Base(path)] && is != want {
+				t.Errorf("%s: %v, %v", path, is, err)
+			}
+		}
+	}
+	there(true)
+	for range entries {
+		undo := func() error {
+			plan, err := gone.Features().Plan(t.Context(), model.Change{Op: model.OpUndo})
+			if err == nil {
+				_, err = gone.Features().Apply(t.Context(), plan)
+			}
+			return err
+		}
+		err := undo()
+		if errors.Is(err, model.ErrHeadMoved) { // a write a moment ago may be seen late: plan again, as it says
+			t.Log(err)
+			err = undo()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	there(false)
+	giveAllBack(t, gone)
+	there(true)
+}
+
+// TestKeep_inTheWay lays another file in the way of each real session that is gone: it becomes a new session with the same messages,
+// which an undo takes away, or the kind says why not. The other file stays.
+func TestKeep_inTheWay(t *testing.T) {
+	made := map[string]int{}
+	eachKept(t, func(t *testing.T, a *keep.Archive, found store.Found) {
+		if _, err := a.Keep(t.Context(), found); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(found.At); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Keep(t.Context(), found); err == nil {
+			t.Fatal("nothing is there, and is kept")
+		}
+		gone := goneStore(t, a, found)
+		list := storetest.Sessions(t, gone)
+		for _, info := range list[:min(len(list), storetest.Sized(4, len(list)))] {
+			giveAnew(t, gone, info.ID, made)
+		}
+	})
+	for _, kind := range []string{"claude-code", "codex", "copilot-cli", "droid", "gemini-cli", "genkit", "kimi", "openhands", "pi", "qwen", "strands", "strands-snapshots"} {
+		if made[kind] == 0 {
+			t.Errorf("%s: nothing became a new session", kind)
+		}
+	}
+	t.Log(made)
+}
+
+// giveAnew gives a session back where another file is in the way, and takes the new one back.
+func giveAnew(t *testing.T, gone store.Store, session string, made map[string]int) {
+	t.Helper()
+	change := model.Change{Op: model.OpGiveBack, Ref: model.Ref{Session: session}}
+	plan, err := gone.Features().Plan(t.Context(), change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.TrimPrefix(gone.Address(), home.KeptScheme)
+	largest := slices.MaxFunc(plan.Files, func(a, b model.PlanFile) int { return int(a.Size - b.Size) })
+	other := filepath.Join(at, filepath.FromSlash(largest.Path))
+	if filepath.IsAbs(largest.Path) {
+		other = filepath.FromSlash(largest.Path)
+	}
+	err = os.MkdirAll(filepath.Dir(other), 0o700)
+	if err == nil {
+		err = os.WriteFile(other, []byte("{}\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(at)
+	was := readAll(t, at)
+	plan, err = gone.Features().Plan(t.Context(), change)
+	if errors.As(err, new(*model.UnsupportedError)) {
+		if !strings.Contains(err.Error(), "another file now, and nothing is written over it, and it cannot become a new session: ") {
+			t.Errorf("%s: %v", session, err)
+		}
+		return
+	}
+	if errors.Is(err, model.ErrNoSession) { // the tool has another one of that name now
+		return
+	}
+	if err == nil {
+		_, err = gone.Features().Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", session, err)
+		return
+	}
+	if plan.NewSession == "" { // it was a file beside the session, which is read without it
+		return
+	}
+	live, _, err := liveOf(t, gone)
+	if err != nil {
+		t.Errorf("%s: %v", session, err)
+		return
+	}
+	defer live.Close()
+	list := storetest.Headers(t, live, plan.NewSession)
+	head := slices.IndexFunc(list, func(h model.Header) bool { return h.Head })
+	kept, err := gone.State(t.Context(), plan.Ref(plan.Target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := wordsOf(t, stateOf(t, live, &list[head])), wordsOf(t, kept); !slices.Equal(got, want) {
+		t.Errorf("%s: the new session has\n%q\nand not\n%q", session, got, want)
+	}
+	undo, err := live.Features().Plan(t.Context(), model.Change{Op: model.OpUndo})
+	if err == nil {
+		_, err = live.Features().Apply(t.Context(), undo)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", session, err)
+	}
+	if now := readAll(t, at); !maps.Equal(now, was) {
+		t.Errorf("%s: an undo leaves %v of %v", session, slices.Collect(maps.Keys(now)), slices.Collect(maps.Keys(was)))
+	}
+	made[gone.Kind()]++
+}
+
+// liveOf opens the store of a tool that has sessions which are gone.
+func liveOf(t *testing.T, gone store.Store) (store.Store, string, error) {
+	t.Helper()
+	at := strings.TrimPrefix(gone.Address(), home.KeptScheme)
+	k, _ := allKinds.FindKind(gone.Kind())
+	live, err := k.Open(t.Context(), at)
+	return live, at, err
+}
+
+// wordsOf returns the texts of the messages in a state.
+func wordsOf(t *testing.T, state []byte) (words []string) {
+	t.Helper()
+	tape, err := jsontape.Parse(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	talk := handover.New(&handover.Source{Conversation: conversation.Decode(tape), At: func(int) time.Time { return time.Time{} }}, "")
+	for _, m := range talk.Messages {
+		for _, p := range m.Parts {
+			words = append(words, fmt.Sprint(p.Kind, p.Text))
+		}
+	}
+	return words
 }
 
 // ofNoSession reports whether a file of a Genkit project may belong to none of its sessions: what describes a running

@@ -104,7 +104,7 @@ func (s *Store) planSession(in engine.In, before *engine.Log, at int, c model.Ch
 	if err != nil {
 		return nil, err
 	}
-	made, err := fork(Cut{in, one, to, id, s.folder, c.Op})
+	made, err := fork(Cut{in, one, to, id, s.folder, c.Op, c.Gone})
 	if err != nil {
 		return nil, err
 	}

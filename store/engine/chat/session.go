@@ -374,6 +374,8 @@ type Cut struct {
 	Dir string
 	// Op is the operation that needs it.
 	Op model.Op
+	// Gone is that of model.Change.
+	Gone bool
 }
 
 // Fork is a session in the making.

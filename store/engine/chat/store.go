@@ -119,8 +119,8 @@ func (a *Agent) openRoot(at root, cache *files.Cache) (*Store, error) {
 		return nil, err
 	}
 	dir := storage.Folder()
-	if storage.On() != nil {
-		dir = ""
+	if on := storage.On(); on != nil {
+		dir = on.Folder()
 	}
 	s.storage, s.folder, s.format = storage, dir, a.Format(dir)
 	if a.Lifetime != nil && dir != "" {

@@ -24,7 +24,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Op != model.OpFork {
+	if c.Op != model.OpFork || c.Gone {
 		return made, nil
 	}
 	for _, call := range f.Calls(c.Session, c.To) {

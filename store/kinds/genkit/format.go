@@ -157,7 +157,7 @@ func (p *part) fillInfo(log *engine.Log, info *model.SessionInfo) {
 func (p *part) readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
 	where := at.Own.(spot)
 	rows, _, err := listFolder(in, where.dir)
-	if err != nil {
+	if err != nil && !isGone(err) { // an undo may have taken the folder away
 		return nil, err
 	}
 	g, err := p.readPlace(ctx, in, rows)

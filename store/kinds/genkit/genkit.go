@@ -226,6 +226,9 @@ func (s *Store) Features() store.Features {
 		LabelFile: func(ctx context.Context, session string) (dir, file, name string) {
 			return s.partOf(session).Features().LabelFile(ctx, session)
 		},
+		PlanGiveBack: func(ctx context.Context, session string, list []store.GivenFile) (model.Plan, error) {
+			return s.partOf(session).Features().PlanGiveBack(ctx, session, list)
+		},
 		DerivedIDs: s.listParts()[0].DerivedIDs, Requests: s.listParts()[0].files.Storage.Requests,
 		SDKs: opens.Names, Assume: s.Assume, Assumed: s.running.ListAssumed,
 		Watch: s.Watch, Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,

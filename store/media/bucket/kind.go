@@ -220,6 +220,9 @@ func (s *Source) At(way string) (tree.Source, bool) {
 // Name implements tree.Source.
 func (s *Source) Name() string { return strings.TrimSuffix(s.tree.c.addressOf(s.tree.at), "/") }
 
+// Folder implements tree.Source.
+func (s *Source) Folder() string { return "" }
+
 // Server implements tree.Source.
 func (s *Source) Server() (bucket, prefix, endpoint string) {
 	return s.tree.c.bucket, s.tree.at, s.o.Endpoint

@@ -68,14 +68,21 @@ func (d *Draft) Changes() []Change {
 // a folder that it needs what all folders beside it allow, else 0700. A content
 // that is there already is no change. The bytes may not be written to until the
 // plan is carried out.
-func (d *Draft) Put(name string, data []byte) {
-	before := d.versionBefore(name)
-	does, mode := model.FileReplaced, before.Mode
+func (d *Draft) Put(name string, data []byte) { d.PutAs(name, data, 0) }
+
+// PutAs is like Put, and a new file gets the mode, unless that is 0.
+func (d *Draft) PutAs(name string, data []byte, mode fs.FileMode) {
+	before, does := d.versionBefore(name), model.FileReplaced
 	switch {
 	case before.Folder:
 		d.noteError(fmt.Errorf("write %s: it is a folder", name))
-	case before.None():
-		does, mode = model.FileWritten, d.modeBeside(name)
+	case !before.None():
+		mode = before.Mode
+	default:
+		does = model.FileWritten
+		if mode == 0 {
+			mode = d.modeBeside(name)
+		}
 	}
 	after := versionOf(data, mode)
 	d.contents[after.baseName()] = data

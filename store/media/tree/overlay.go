@@ -16,6 +16,8 @@ type Step struct {
 	Name string
 	// Data is the content of the file after the step; it counts where Version is zero.
 	Data []byte
+	// Mode has the permission bits of a new file; 0: those of the files beside it.
+	Mode fs.FileMode
 	// Version is a content that the journal keeps and that the file gets back, or a
 	// folder.
 	Version journal.Version

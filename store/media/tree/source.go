@@ -22,6 +22,8 @@ type Source interface {
 	// At returns a folder of it, or one that is some folders above, to which ".." leads. All
 	// are closed with one. It reports false if the server does not have it.
 	At(way string) (Source, bool)
+	// Folder returns the folder of this machine in which programs find it, "" if there is none.
+	Folder() string
 	// Server returns how programs name it: the bucket, the prefix in it, and the URL of its
 	// server where that was given, "" else.
 	Server() (bucket, prefix, endpoint string)

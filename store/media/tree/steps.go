@@ -19,7 +19,7 @@ func Draft(j *journal.Journal, steps Steps) *journal.Draft {
 		case !s.Version.None():
 			d.PutBack(s.Name, s.Version)
 		default:
-			d.Put(s.Name, s.Data)
+			d.PutAs(s.Name, s.Data, s.Mode)
 		}
 	}
 	return d
