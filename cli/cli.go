@@ -85,6 +85,8 @@ type App struct {
 	theme string
 	// endpoint holds the URL of --endpoint; "" means that none was given.
 	endpoint string
+	// reads says that nothing is made for a plan either.
+	reads bool
 }
 
 // Shown tells the screen what to open: a store, or the sessions of all.
@@ -255,7 +257,7 @@ lists them.`,
 		{"Look", []*cobra.Command{a.sessionsCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.filesCommand(), a.commandsCommand(), a.historyCommand(), a.blameCommand(), a.findCommand(), a.bisectCommand(), a.grepCommand(), a.divergeCommand(), a.statsCommand(), a.messagesCommand(), a.contextCommand(), a.checkpointCommand(), a.labelCommand(), a.labelsCommand(), a.doctorCommand()}},
 		{"Go back", []*cobra.Command{a.restoreCommand(), a.forkCommand(), a.continueCommand(kinds), a.editCommand(), a.runCommand(), a.undoCommand(), a.redoCommand(), a.journalCommand(), a.repairCommand(), a.purgeCommand(), a.giveBackCommand()}},
 		{"Move", []*cobra.Command{a.exportCommand(), a.reportCommand(), a.importCommand(), a.convertCommand(), a.keepCommand()}},
-		{"Other", []*cobra.Command{a.homeCommand(), a.demoCommand(), a.schemaCommand(), a.versionCommand()}},
+		{"Other", []*cobra.Command{a.homeCommand(), a.demoCommand(), a.mcpCommand(), a.schemaCommand(), a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -263,6 +265,7 @@ lists them.`,
 		}
 		root.AddCommand(g.commands...)
 	}
+	root.AddCommand(agentTopics()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

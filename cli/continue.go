@@ -100,7 +100,7 @@ func findContinuer(kinds store.Kinds, name string) (*store.Kind, error) {
 // once it is closed.
 func (a *App) openTarget(ctx context.Context, kind *store.Kind, address string) (s store.Store, undo func() error, err error) {
 	if address == "" {
-		return kind.OpenUsual(ctx, a.Around)
+		return kind.OpenUsual(ctx, a.Around, !a.reads)
 	}
 	if s, err = kind.Open(ctx, address); err != nil {
 		err = fmt.Errorf("open %q as %s: %w", address, kind.Name, err)

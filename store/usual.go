@@ -13,10 +13,11 @@ import (
 // ErrNoPlace: the usual place of a kind is not known.
 var ErrNoPlace = errors.New("its usual place is not known here")
 
-// OpenUsual opens the store of a kind in its usual place: the first that exists, else the first. If no place exists it
-// makes the folder; undo takes the folders away that it made and that are empty, and does nothing else. The caller closes
-// the store before. The error is ErrNoPlace for a kind without a place of a fixed name.
-func (k *Kind) OpenUsual(ctx context.Context, around Surroundings) (s Store, undo func() error, err error) {
+// OpenUsual opens the store of a kind in its usual place: the first that exists, else the first. If no place exists and makes
+// is true it makes the folder; undo takes the folders away that it made and that are empty, and does nothing else. The caller
+// closes the store before. The error is ErrNoPlace for a kind without a place of a fixed name, and fs.ErrNotExist without a
+// folder.
+func (k *Kind) OpenUsual(ctx context.Context, around Surroundings, makes bool) (s Store, undo func() error, err error) {
 	at, first := "", ""
 	for _, pattern := range k.Places(around.quotePatterns()) {
 		if strings.Contains(strings.NewReplacer(`\*`, "", `\?`, "", `\[`, "").Replace(pattern), "*") {
@@ -35,6 +36,9 @@ func (k *Kind) OpenUsual(ctx context.Context, around Surroundings) (s Store, und
 		return nil, nil, fmt.Errorf("%s: %w", k.Name, ErrNoPlace)
 	}
 	var made []string
+	if at == "" && !makes {
+		return nil, nil, fmt.Errorf("%s has no folder %s: %w", k.Name, first, fs.ErrNotExist)
+	}
 	if at == "" {
 		at = first
 		for dir := at; ; dir = filepath.Dir(dir) {

@@ -57,7 +57,7 @@ func (t *target) openStore(ctx context.Context) (s store.Store, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.store == nil {
-		t.store, t.undo, err = t.kind.OpenUsual(ctx, t.around)
+		t.store, t.undo, err = t.kind.OpenUsual(ctx, t.around, true)
 	}
 	return t.store, err
 }

@@ -26,7 +26,7 @@ import (
 func targetStore(t *testing.T, kind, home string) store.Store {
 	t.Helper()
 	at := slices.IndexFunc(allKinds, func(k store.Kind) bool { return k.Name == kind })
-	into, undo, err := allKinds[at].OpenUsual(t.Context(), store.Surroundings{Home: home})
+	into, undo, err := allKinds[at].OpenUsual(t.Context(), store.Surroundings{Home: home}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

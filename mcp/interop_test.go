@@ -1,0 +1,47 @@
+package mcp
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hindcast/store/storetest/chattest"
+	"hindcast/store/storetest/program"
+)
+
+// Coding agents ask about their own sessions, by the words of their own configuration.
+func TestInterop_agentsAsk(t *testing.T) {
+	hindcast := program.Path(t)
+	for kind, how := range map[string]struct{ first, asks, knows string }{
+		"claude-code": {
+			"claude -p 'the heron stands in the reeds'",
+			`claude -p 'call: mcp__hindcast__search {"pattern":"heron"}' --mcp-config asked.json --allowedTools mcp__hindcast__search`,
+			"mcp__hindcast__timeline", // it describes a tool when the model looks for it
+		},
+		"codex": {
+			"codex exec --skip-git-repo-check 'the heron stands in the reeds'",
+			`codex exec --skip-git-repo-check -c 'mcp_servers.hindcast.command="` + hindcast + `"' -c 'mcp_servers.hindcast.args=["mcp"]' 'call: search {"pattern":"heron"}'`,
+			"at the snapshot that has it first",
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			a := chattest.StartAgent(t, kind)
+			config := `{"mcpServers":{"hindcast":{"command":"` + hindcast + `","args":["mcp"]}}}`
+			if err := os.WriteFile(filepath.Join(a.Work, "asked.json"), []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			chattest.Run(t, a.Work, a.Home, how.first+" </dev/null", a.Env...)
+			said := chattest.Run(t, a.Work, a.Home, how.asks+" </dev/null", a.Env...)
+			known, answered := false, false
+			for _, r := range a.Requests(t) {
+				known = known || bytes.Contains(r.Body, []byte(how.knows))
+				answered = answered || bytes.Contains(r.Body, []byte(`\"text\":\"the heron stands in the reeds\"`)) && bytes.Contains(r.Body, []byte(`\"name\":\"#0\"`))
+			}
+			if !known || !answered {
+				t.Errorf("the model knows of the tools: %v, and its answer sent: %v\n%s", known, answered, said)
+			}
+		})
+	}
+}
