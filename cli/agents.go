@@ -27,7 +27,7 @@ description: Look into the sessions that coding agents and agent frameworks reco
 
 `
 
-// skillRules are what holds for every command.
+// skillRules hold for every command.
 const skillRules = `Every command takes --json and prints one document; hindcast schema COMMAND prints its JSON
 Schema. Without a terminal nothing asks and nothing is paged: what writes needs --yes, and
 --dry-run prints the plan and writes nothing. Show a person the plan before --yes. Exit codes:
@@ -36,8 +36,8 @@ Schema. Without a terminal nothing asks and nothing is paged: what writes needs 
 
 `
 
-// writeSkill writes what an agent needs to know to use the command line, as the Markdown of a skill: how its words are
-// read, and each command that root has, with its examples.
+// writeSkill writes the Markdown of a skill for agents: how the words of a command line are read, and each command of root
+// with its examples.
 func writeSkill(w io.Writer, root *cobra.Command) {
 	fmt.Fprint(w, skillHead, root.Long, "\n\n", skillRules)
 	writeCommands(w, root, func(c *cobra.Command) {
@@ -48,7 +48,7 @@ func writeSkill(w io.Writer, root *cobra.Command) {
 	})
 }
 
-// writeIndex writes llms.txt: one line for each command that root has.
+// writeIndex writes llms.txt: one line for each command of root.
 func writeIndex(w io.Writer, root *cobra.Command) {
 	first, _, _ := strings.Cut(root.Long, "\n\n")
 	fmt.Fprintf(w, "# Hindcast\n\n> %s\n\n[SKILL.md](SKILL.md) says how the command line is used, as does `hindcast help agents`.\n\n", strings.ReplaceAll(first, "\n", " "))

@@ -9,8 +9,8 @@ import (
 	"hindcast/redact"
 )
 
-// mostAnswered is how many bytes an answer has before it ends a page and what else is long is cut, mostText how many a text
-// has before that, and mostBehind behind it. mostBeside is how many elements a list beside the pages has.
+// mostAnswered bounds the bytes of an answer: behind it the page ends, and all else is cut short. mostText bounds the bytes of
+// a text before that, and mostBehind of one behind it. mostBeside bounds the elements of a list beside the pages.
 const mostAnswered, mostText, mostBehind, mostBeside = 24 << 10, 4 << 10, 120, 50
 
 // hideSecrets returns a document of JSON without the secrets in it.
@@ -81,7 +81,7 @@ func (c *cutter) copyValue(depth int, pages bool) error {
 	return nil
 }
 
-// copyObject copies what is behind a brace.
+// copyObject copies an object, behind its brace.
 func (c *cutter) copyObject(depth int) error {
 	c.WriteByte('{')
 	left := 0
@@ -120,7 +120,7 @@ func (c *cutter) passValue() error {
 	return c.in.Decode(&passed)
 }
 
-// copyList copies what is behind a bracket.
+// copyList copies a list, behind its bracket.
 func (c *cutter) copyList(depth int, pages bool) error {
 	c.WriteByte('[')
 	written, n := int64(0), int64(0)
@@ -160,7 +160,7 @@ func (c *cutter) copyList(depth int, pages bool) error {
 	return err
 }
 
-// writeText writes a text, cut to what an answer has of one.
+// writeText writes a text, cut to its bounds.
 func (c *cutter) writeText(text string) {
 	most := mostText
 	if c.Len() > mostAnswered {

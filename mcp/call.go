@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// Run runs a command, given without the program's name, and writes what it prints to out. The command writes to no store.
-// The error has what the command says went wrong.
+// Run runs a command, given without the program's name, and writes its output to out. The command writes to no store.
+// The error has the words of the command's own.
 type Run func(ctx context.Context, out *Output, command []string) error
 
-// Output takes what a command prints, up to Most bytes.
+// Output takes the output of a command, up to Most bytes.
 type Output struct {
 	bytes.Buffer
 	Most int
 }
 
-// mostPrinted bounds what a command prints for an answer, in bytes.
+// mostPrinted bounds the output of a command for an answer, in bytes.
 const mostPrinted = 32 << 20
 
 // Write implements io.Writer. It fails where there is more than o takes.
@@ -33,25 +33,27 @@ func (o *Output) Write(text []byte) (int, error) {
 	return o.Buffer.Write(text)
 }
 
-// command is a line of Hindcast's command line: words, flags, and what no flag is.
+// command is a line of Hindcast's command line: words, flags, and names behind them.
 type command struct{ words, flags, names []string }
 
-func (c *command) line() []string { return slices.Concat(c.words, c.flags, []string{"--"}, c.names) }
+func (c *command) allWords() []string {
+	return slices.Concat(c.words, c.flags, []string{"--"}, c.names)
+}
 
-// document runs a command and returns its document of JSON.
-func (run Run) document(ctx context.Context, c command) ([]byte, error) {
+// printDocument runs a command and returns its document of JSON.
+func (run Run) printDocument(ctx context.Context, c command) ([]byte, error) {
 	c.flags = append(slices.Clone(c.flags), "--json")
 	out := &Output{Most: mostPrinted}
-	err := run(ctx, out, c.line())
+	err := run(ctx, out, c.allWords())
 	if err != nil && json.Valid(out.Bytes()) { // nothing was found, or faults were
 		err = nil
 	}
 	return out.Bytes(), err
 }
 
-// decode runs a command and decodes its document.
-func (run Run) decode(ctx context.Context, to any, c command) error {
-	text, err := run.document(ctx, c)
+// decodeDocument runs a command and decodes its document.
+func (run Run) decodeDocument(ctx context.Context, to any, c command) error {
+	text, err := run.printDocument(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -60,17 +62,17 @@ func (run Run) decode(ctx context.Context, to any, c command) error {
 
 // checkStore returns an error unless the home lists a store.
 func (run Run) checkStore(ctx context.Context, address string) error {
-	all, err := run.stores(ctx)
+	all, err := run.listStores(ctx)
 	if err == nil && !slices.Contains(all, address) {
 		err = fmt.Errorf("%.200q is no store of this home: these are %.2000q", address, all)
 	}
 	return err
 }
 
-// stores returns the addresses of the stores of the home.
-func (run Run) stores(ctx context.Context) (addresses []string, err error) {
+// listStores returns the addresses of the stores of the home.
+func (run Run) listStores(ctx context.Context) (addresses []string, err error) {
 	var all []struct{ Address, Err string }
-	err = run.decode(ctx, &all, command{words: []string{"home"}})
+	err = run.decodeDocument(ctx, &all, command{words: []string{"home"}})
 	for _, s := range all {
 		addresses = append(addresses, s.Address)
 	}
@@ -94,7 +96,7 @@ func (run Run) findSession(ctx context.Context, name, store string) (one found, 
 		only.names = []string{store}
 	}
 	var list []found
-	if err := run.decode(ctx, &list, only); err != nil {
+	if err := run.decodeDocument(ctx, &list, only); err != nil {
 		return found{}, err
 	}
 	fit := slices.Collect(func(yield func(found) bool) {
@@ -124,7 +126,7 @@ func (run Run) findSession(ctx context.Context, name, store string) (one found, 
 		return found{}, fmt.Errorf("%.80q names %d sessions: give more of its id, or its store:\n%s", name, len(fit), strings.Join(names, "\n"))
 	}
 	if one.Store = max(one.Store, store); one.Store == "" { // the only one
-		all, err := run.stores(ctx)
+		all, err := run.listStores(ctx)
 		if err != nil || len(all) != 1 {
 			return found{}, errors.Join(err, fmt.Errorf("the store of session %s is not known", one.ID))
 		}
@@ -160,7 +162,7 @@ func (t *tool) commandOf(ctx context.Context, run Run, v values) (c command, err
 	return c, err
 }
 
-// subjectOf returns the words for what a call is about.
+// subjectOf returns the words for the subject of a call.
 func (t *tool) subjectOf(ctx context.Context, run Run, v values) ([]string, error) {
 	store, name := v.text("store"), v.text("session")
 	switch t.on {

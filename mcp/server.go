@@ -55,10 +55,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, run Run, o Options)
 		t := &tools[i]
 		no := false
 		server.AddTool(&mcp.Tool{
-			Name: t.name, Description: t.does, InputSchema: t.schema(),
+			Name: t.name, Description: t.does, InputSchema: t.inputSchema(),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no},
 		}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			text, err := s.answer(ctx, t, r.Params.Arguments)
+			text, err := s.answerCall(ctx, t, r.Params.Arguments)
 			if err != nil {
 				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil
 			}
@@ -69,7 +69,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, run Run, o Options)
 		r := &resources[i]
 		server.AddResourceTemplate(&mcp.ResourceTemplate{Name: r.name, Description: r.does, MIMEType: r.is, URITemplate: scheme + "://{+session}/" + r.name},
 			func(ctx context.Context, asked *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-				text, err := s.read(ctx, r, asked.Params.URI)
+				text, err := s.readResource(ctx, r, asked.Params.URI)
 				if err != nil {
 					return nil, err
 				}
@@ -83,16 +83,16 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, run Run, o Options)
 	return err
 }
 
-// served is what answers.
+// served answers calls.
 type served struct {
 	run     Run
 	secrets bool
 	quote   func(string) string
 }
 
-// answer answers a call of a tool.
-func (s *served) answer(ctx context.Context, t *tool, given json.RawMessage) (string, error) {
-	v, err := t.read(given)
+// answerCall answers a call of a tool.
+func (s *served) answerCall(ctx context.Context, t *tool, given json.RawMessage) (string, error) {
+	v, err := t.readArguments(given)
 	if err != nil {
 		return "", err
 	}
@@ -100,11 +100,11 @@ func (s *served) answer(ctx context.Context, t *tool, given json.RawMessage) (st
 	if err != nil {
 		return "", err
 	}
-	document, err := s.run.document(ctx, c)
+	document, err := s.run.printDocument(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	if document, err = s.hide(document); err != nil {
+	if document, err = s.hideIn(document); err != nil {
 		return "", err
 	}
 	text, err := cutToPage(document, page{t.pages, v.number("offset"), v.number("limit")})
@@ -124,8 +124,8 @@ func (s *served) quoteLine(c *command) string {
 	return strings.Join(words, " ")
 }
 
-// hide hides secrets where they are to be hidden.
-func (s *served) hide(document []byte) ([]byte, error) {
+// hideIn hides the secrets of a document, unless they are to be shown.
+func (s *served) hideIn(document []byte) ([]byte, error) {
 	if s.secrets {
 		return document, nil
 	}
@@ -151,8 +151,8 @@ var resources = []resource{
 // mostOfResource bounds the bytes of a resource.
 const mostOfResource = 8 << 20
 
-// read returns the text of a resource.
-func (s *served) read(ctx context.Context, r *resource, address string) (string, error) {
+// readResource returns the text of a resource.
+func (s *served) readResource(ctx context.Context, r *resource, address string) (string, error) {
 	name, ok := strings.CutPrefix(address, scheme+"://")
 	name, whole := strings.CutSuffix(name, "/"+r.name)
 	name, err := url.PathUnescape(name)
@@ -168,7 +168,7 @@ func (s *served) read(ctx context.Context, r *resource, address string) (string,
 		c.flags = []string{"--unredacted"}
 	}
 	out := &Output{Most: mostOfResource}
-	if err := s.run(ctx, out, c.line()); err != nil || r.hides || s.secrets {
+	if err := s.run(ctx, out, c.allWords()); err != nil || r.hides || s.secrets {
 		return out.String(), err
 	}
 	document, err := json.Marshal(out.String())

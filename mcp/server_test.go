@@ -56,8 +56,8 @@ func (a *asked) connect(t *testing.T, words ...string) {
 	})
 }
 
-// call calls a tool and returns the text of its answer, or of its error.
-func (a *asked) call(ctx context.Context, t *testing.T, tool string, arguments any) (text string, failed bool) {
+// callTool calls a tool and returns the text of its answer, or of its error.
+func (a *asked) callTool(ctx context.Context, t *testing.T, tool string, arguments any) (text string, failed bool) {
 	t.Helper()
 	r, err := a.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
@@ -69,11 +69,11 @@ func (a *asked) call(ctx context.Context, t *testing.T, tool string, arguments a
 	return r.Content[0].(*sdk.TextContent).Text, r.IsError
 }
 
-// elements calls a tool page by page and returns the elements of all pages. List names the member that has them.
-func (a *asked) elements(t *testing.T, tool string, arguments map[string]any, list string) (all []any) {
+// callPages calls a tool page by page and returns the elements of all pages. List names the member that has them.
+func (a *asked) callPages(t *testing.T, tool string, arguments map[string]any, list string) (all []any) {
 	t.Helper()
 	for pages := 0; ; pages++ {
-		text, failed := a.call(t.Context(), t, tool, arguments)
+		text, failed := a.callTool(t.Context(), t, tool, arguments)
 		if failed || len(text) > 2*mostAnswered {
 			t.Fatalf("%s %v: %d bytes: %.500s", tool, arguments, len(text), text)
 		}
@@ -120,7 +120,7 @@ func TestServe_answers(t *testing.T) {
 	if len(listed.Tools) != len(tools) {
 		t.Errorf("%d tools are listed, and there are %d", len(listed.Tools), len(tools))
 	}
-	sessions := a.elements(t, "sessions", map[string]any{"limit": 7}, "")
+	sessions := a.callPages(t, "sessions", map[string]any{"limit": 7}, "")
 	var printed []any
 	cmd := exec.CommandContext(t.Context(), program.Path(t), "sessions", "--json")
 	cmd.Dir, cmd.Env = a.Work, append(os.Environ(), program.Env(a.Home)...)
@@ -132,7 +132,7 @@ func TestServe_answers(t *testing.T) {
 	}
 	for _, element := range sessions {
 		s := element.(map[string]any)
-		if line := a.elements(t, "timeline", map[string]any{"session": s["id"], "store": s["store"], "limit": 9}, ""); len(line) == 0 || s["snapshots"] != nil && float64(len(line)) != s["snapshots"] {
+		if line := a.callPages(t, "timeline", map[string]any{"session": s["id"], "store": s["store"], "limit": 9}, ""); len(line) == 0 || s["snapshots"] != nil && float64(len(line)) != s["snapshots"] {
 			t.Errorf("%s has %d snapshots in its timeline, and %v in the list", s["id"], len(line), s["snapshots"])
 		}
 	}
@@ -155,7 +155,7 @@ func TestServe_answers(t *testing.T) {
 		{"plan", map[string]any{"do": "fork", "session": session7, "snapshot": "#1"}, "A person carries it out: hindcast fork " + a.Home + "/.claude/projects " + session7 + " '#1'\n"},
 		{"plan", map[string]any{"do": "continue", "in": "codex", "session": session7, "snapshot": "#1"}, "hindcast continue '--in=codex' "},
 	} {
-		if text, failed := a.call(t.Context(), t, c.tool, c.arguments); failed || !strings.Contains(text, c.want) {
+		if text, failed := a.callTool(t.Context(), t, c.tool, c.arguments); failed || !strings.Contains(text, c.want) {
 			t.Errorf("%s %v: %.700s", c.tool, c.arguments, text)
 		}
 	}
@@ -167,8 +167,8 @@ func TestServe_answers(t *testing.T) {
 	}
 }
 
-// hostile are values that name what no call may reach, for each type and for none.
-func hostile(dir string) []any {
+// hostileValues returns values that name things which no call may reach, of each type and of none.
+func hostileValues(dir string) []any {
 	return []any{
 		"", "-", "--", "--yes", "--output=" + dir + "/taken", "-o" + dir + "/taken", "--to=" + dir, "/etc/passwd", dir, "../..", "~", "file:///etc/passwd", "http://127.0.0.1:1/",
 		"postgres://127.0.0.1:1/x", "s3://bucket/key", "sqlite:" + dir + "/taken.db", "$(touch " + dir + "/taken)", "; touch " + dir + "/taken", "a\x00b", "\x1b]52;c;YQ==\x07",
@@ -185,17 +185,17 @@ func TestServe_writesNothing(t *testing.T) {
 		"session": session7, "pattern": "question", "path": "/messages", "expression": ".messages", "a": session7, "b": session7, "do": "fork", "file": a.Work + "/x.go", "first": 1,
 	}
 	calls, refused := 0, 0
-	list := hostile(a.Work)
+	list := hostileValues(a.Work)
 	for i := range tools {
-		for _, of := range tools[i].arguments() {
+		for _, of := range tools[i].allArguments() {
 			for range len(list) / 5 { // each value comes to every fifth argument
 				arguments := map[string]any{"limit": 1, of.name: list[calls%len(list)]}
-				for _, other := range tools[i].arguments() {
+				for _, other := range tools[i].allArguments() {
 					if fits, ok := valid[other.name]; ok && other.required && other.name != of.name {
 						arguments[other.name] = fits
 					}
 				}
-				text, failed := a.call(t.Context(), t, tools[i].name, arguments)
+				text, failed := a.callTool(t.Context(), t, tools[i].name, arguments)
 				if calls++; failed {
 					refused++
 				}
@@ -206,13 +206,13 @@ func TestServe_writesNothing(t *testing.T) {
 		}
 	}
 	for _, do := range []string{"restore", "fork", "continue"} {
-		for _, session := range a.elements(t, "sessions", map[string]any{}, "") {
+		for _, session := range a.callPages(t, "sessions", map[string]any{}, "") {
 			s := session.(map[string]any)
 			arguments := map[string]any{"do": do, "session": s["id"], "store": s["store"], "snapshot": "head~1"}
 			if do == "continue" {
 				arguments["in"] = []string{"claude-code", "codex", "gemini-cli", "opencode"}[calls%4]
 			}
-			a.call(t.Context(), t, "plan", arguments)
+			a.callTool(t.Context(), t, "plan", arguments)
 			calls++
 		}
 	}
@@ -238,7 +238,7 @@ func TestServe_hidesSecrets(t *testing.T) {
 		for tool, arguments := range map[string]map[string]any{
 			"search": {"pattern": "first question"}, "messages": {"session": session7}, "history": {"session": session7, "path": "/messages/0"}, "sessions": {}, "timeline": {"session": session7},
 		} {
-			if text, failed := a.call(t.Context(), t, tool, arguments); failed {
+			if text, failed := a.callTool(t.Context(), t, tool, arguments); failed {
 				t.Error(tool, text)
 			} else if strings.Contains(text, secret) {
 				list = append(list, tool)

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// tool is what an agent may ask.
+// tool is a question that an agent may ask.
 type tool struct {
 	name, does string
 	// words are the command that answers, and flags those that it always has.
 	words, flags []string
-	// on says what the question is about.
+	// on is the subject of the question.
 	on subject
 	// takes are the arguments beside those of on, in the order of the command line.
 	takes []argument
@@ -19,7 +19,7 @@ type tool struct {
 	pages string
 }
 
-// subject is what a tool asks about.
+// subject is a thing that a tool asks about.
 type subject uint8
 
 const (
@@ -89,7 +89,7 @@ var paging = []argument{
 	{name: "limit", does: "at most so many elements", is: number},
 }
 
-// tools are all that an agent may ask.
+// tools are the questions that an agent may ask.
 var tools = []tool{
 	{name: "sessions", does: "List the sessions of every agent on this machine, the last changed first: id, kind, title, project, snapshots, branches that were left.", words: []string{"sessions"}, on: all},
 	{name: "search", does: "Search everything that was ever said, called or returned, on every branch of every session. Each text is given once, at the snapshot that has it first.", words: []string{"grep"}, on: sessions, takes: []argument{
@@ -129,13 +129,13 @@ var tools = []tool{
 // dryRun is the flag of a command that writes, with which it does not.
 const dryRun = "--dry-run"
 
-// arguments returns all arguments of the tool.
-func (t *tool) arguments() []argument { return slices.Concat(t.takes, arguments[t.on], paging) }
+// allArguments returns the arguments of the tool, and those of every one.
+func (t *tool) allArguments() []argument { return slices.Concat(t.takes, arguments[t.on], paging) }
 
-// schema returns the JSON Schema of the arguments.
-func (t *tool) schema() map[string]any {
+// inputSchema returns the JSON Schema of the arguments.
+func (t *tool) inputSchema() map[string]any {
 	properties, required := map[string]any{}, []string{}
-	for _, a := range t.arguments() {
+	for _, a := range t.allArguments() {
 		of := map[string]any{"type": a.is, "description": a.does}
 		if a.oneOf != nil {
 			of["enum"] = a.oneOf
@@ -169,8 +169,8 @@ func (v values) number(name string) int64 {
 // longest bounds the bytes of a text that a call gives.
 const longest = 8 << 10
 
-// read returns the arguments of a call, or says which one is wrong.
-func (t *tool) read(given json.RawMessage) (values, error) {
+// readArguments returns the arguments of a call. The error names the one that is wrong.
+func (t *tool) readArguments(given json.RawMessage) (values, error) {
 	raw := map[string]json.RawMessage{}
 	if len(given) > 0 {
 		if err := json.Unmarshal(given, &raw); err != nil {
@@ -178,7 +178,7 @@ func (t *tool) read(given json.RawMessage) (values, error) {
 		}
 	}
 	v := values{}
-	for _, a := range t.arguments() {
+	for _, a := range t.allArguments() {
 		text, ok := raw[a.name]
 		delete(raw, a.name)
 		if !ok || string(text) == "null" {
@@ -187,7 +187,7 @@ func (t *tool) read(given json.RawMessage) (values, error) {
 			}
 			continue
 		}
-		value, err := a.parse(text)
+		value, err := a.parseValue(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", t.name, a.name, err)
 		}
@@ -199,8 +199,8 @@ func (t *tool) read(given json.RawMessage) (values, error) {
 	return v, nil
 }
 
-// parse returns the value of an argument.
-func (a *argument) parse(raw json.RawMessage) (any, error) {
+// parseValue returns the value of an argument.
+func (a *argument) parseValue(raw json.RawMessage) (any, error) {
 	switch a.is {
 	case number:
 		var n int64

@@ -34,7 +34,7 @@ func Main(m *testing.M) int {
 func Release() (env, command []string) {
 	command = []string{"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w"}
 	for _, packages := range []string{"...aws...", "...pgx...", "net/...", "crypto/...", "...golang.org/x/...",
-		"...modelcontextprotocol...", "...jsonschema...", "...segmentio...", "hindcast/cli/...", "hindcast/tui/...", "hindcast/store/kinds/..."} {
+		"hindcast/cli/...", "hindcast/tui/...", "hindcast/store/kinds/..."} {
 		command = append(command, "-gcflags="+packages+"=-l")
 	}
 	return []string{"CGO_ENABLED=0"}, command
