@@ -152,6 +152,8 @@ type Features struct {
 	// or purge; ErrSessionExists if the new session's name is taken; and model.ErrHeadMoved if another program
 	// wrote after the write to undo.
 	Plan func(ctx context.Context, change model.Change) (model.Plan, error)
+	// EditsTexts says that an edit changes no more of a state than texts, see conversation.Conversation.EditableText.
+	EditsTexts bool
 	// Apply carries out a plan: everything in it or nothing. It refuses with model.ErrHeadMoved when the store
 	// is not as the plan expects it, journals what it does, and verifies by reading back.
 	Apply func(ctx context.Context, plan model.Plan) (model.Receipt, error)

@@ -52,7 +52,7 @@ type draft struct {
 
 // chooseEdit looks at what can be edited in the snapshot under the cursor.
 func (m *Model) chooseEdit() tea.Cmd {
-	s, states := m.subject(), m.states
+	s, states, texts := m.subject(), m.states, m.features.EditsTexts
 	at, selected := "", false
 	if c := m.selectedTab(); c != nil && m.tabs[m.current].shows == s.subjectKey {
 		at, selected = c.Path(), true
@@ -67,6 +67,9 @@ func (m *Model) chooseEdit() tea.Cmd {
 			return m.cannotEdit(err)
 		}
 		list := editChoices(conv, at, selected)
+		if texts {
+			list = textChoices(conv, list)
+		}
 		return func() tea.Cmd {
 			m.askEdit(draft{ref: s.ref, name: s.name, whole: st.data}, list)
 			return nil
@@ -100,6 +103,22 @@ func editChoices(conv *conversation.Conversation, at string, selected bool) []ch
 		value.disabled = "the value is not in this state"
 	}
 	return []choice{state, message, result, value}
+}
+
+// textChoices returns the choices where texts alone can be edited: each is the text in its value.
+func textChoices(conv *conversation.Conversation, list []choice) []choice {
+	tape := conv.Tape()
+	for i := range list {
+		c := &list[i]
+		if c.disabled != "" {
+			continue
+		}
+		text, why := conv.EditableText(tape.LookupPointer(c.pointer))
+		if c.disabled = why; why == "" {
+			c.pointer = tape.Pointer(text)
+		}
+	}
+	return list
 }
 
 // messageAt returns the message that a value is in, else the last one, or -1.
@@ -305,6 +324,9 @@ func (m *Model) draftRead(d *draft, state []byte, err error) tea.Cmd {
 	w := write{Change: model.Change{Op: model.OpEdit, Ref: d.ref, State: state}, draft: d, difference: func(ctx context.Context) dialog.Change {
 		return changeOf(ctx, d.name, d.whole, state, model.Gaps{})
 	}}
+	if m.namesForks {
+		return m.planWrite(w)
+	}
 	m.askText("Fork from an edited "+d.name, "new session", m.newName("-edit"), sessionMeanings, w, takeName)
 	return nil
 }

@@ -15,7 +15,9 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/kinds/claudecode"
 	"hindcast/store/sample"
+	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 	"hindcast/tui/screentest"
 )
@@ -484,4 +486,38 @@ func TestEdit_storeThatCannotSaysWhy(t *testing.T) {
 			t.Errorf("%s says %q, want %q", a, got, want)
 		}
 	}
+}
+
+// Of a coding agent's session a text is edited, and the new session, which the agent names, has it in its records.
+func TestEdit_textOfAnAgent(t *testing.T) {
+	t.Parallel()
+	dir := storetest.Copy(t, filepath.Join("..", "testdata", "coding", "claude-code"))
+	s, err := claudecode.Kind(nil).Kind.Open(t.Context(), filepath.Join(dir, "projects"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	o := options(s)
+	o.Session, o.Temp = "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", t.TempDir()
+	o.Getenv = environment(map[string]string{"VISUAL": script(t, `sed -i 's/reply to: other cwd/another answer/' "$1"`)})
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.ShowMessages, keymap.Open)
+	p.Press(keymap.Messages, keymap.Edit)
+	p.Golden()
+	p.Send(screentest.Key(t, "m"))
+	waitFor(t, p, "from an edited #13")
+	shows(t, p, "edited: /messages/7/content/0/text", "messages changed")
+	p.Press(keymap.Confirm, keymap.Yes)
+	waitFor(t, p, "forked from an edited #13")
+	n := 0
+	for _, info := range storetest.Sessions(t, s) {
+		list := storetest.Headers(t, s, info.ID)
+		if slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "another answer" }) {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d sessions have the other text", n)
+	}
+	gone(t, p, o.Temp)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // EditedTexts says which values of a coding agent's state can be edited.
-const EditedTexts = "the text of a user's or an assistant's message, or of a tool's result, can be edited"
+const EditedTexts = "only texts of messages and of tool results can be edited"
 
 // fixed says of the kinds of block without a text that can be edited why that is so.
 var fixed = map[BlockKind]string{
@@ -25,10 +25,10 @@ func (c *Conversation) EditableText(picked Node) (text Node, why string) {
 		m = c.Find(picked)
 	}
 	if m < 0 || picked < c.messages[m].Node || picked >= c.tape.End(c.messages[m].Node) {
-		return jsontape.None, EditedTexts + ": select a message"
+		return jsontape.None, EditedTexts
 	}
 	if role := c.messages[m].Role; role != User && role != Assistant && role != Tool {
-		return jsontape.None, fmt.Sprintf("message %d is the %s's, which the agent writes itself: %s", m, role, EditedTexts)
+		return jsontape.None, fmt.Sprintf("message %d is the %s's, which the agent writes itself", m, role)
 	}
 	in := Block{Node: c.messages[m].Node, Kind: Unknown}
 	var list []Node

@@ -153,6 +153,7 @@ func (s *Store) Features() store.Features {
 	if _, ok := s.format.(Continuer); ok {
 		f.PlanContinue = s.PlanContinue
 	}
+	_, f.EditsTexts = s.format.(Editor)
 	return f
 }
 
