@@ -103,6 +103,45 @@ func (l *Lineage) MarkLeft(s *Session, entry []int, recorded func(i int) (at tim
 	}
 }
 
+// MarkBroken marks the entries of a session that are in other pieces than its head, where a record between the pieces is
+// missing. An entry that has a reason was left. entry has the entry of each message.
+func (l *Lineage) MarkBroken(s *Session, entry []int) {
+	first, head := l.firsts(), -1
+	for i := range l.up {
+		if l.last[i] == i && entry[i] == s.Head {
+			head = i
+		}
+	}
+	for i := range l.up {
+		if head < 0 || l.last[i] != i || first[i] == first[head] || s.Entries[entry[i]].Reason != nil {
+			continue
+		}
+		if l.up[first[i]] == Missing || l.up[first[head]] == Missing {
+			s.Entries[entry[i]].Reason = &model.Reason{Kind: model.ReasonChainBroken}
+		}
+	}
+}
+
+// firsts returns the first record on the way to each record.
+func (l *Lineage) firsts() []int {
+	first, passed := make([]int, len(l.up)), make([]bool, len(l.up))
+	for i := range l.up {
+		var way []int
+		at := i
+		for ; !passed[at]; at = l.up[at] {
+			passed[at], first[at] = true, at // where the way comes here again, it ends
+			way = append(way, at)
+			if l.up[at] < 0 {
+				break
+			}
+		}
+		for _, k := range way {
+			first[k] = first[at]
+		}
+	}
+	return first
+}
+
 // leavePath marks the messages on the path to last, without the messages on the path to record. next is the
 // message before record.
 func (l *Lineage) leavePath(s *Session, entry []int, last, record, next int, at time.Time) {

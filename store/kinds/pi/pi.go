@@ -515,6 +515,7 @@ func (b *build) readRecords() {
 	if last >= 0 && b.tree.line.Message(last) >= 0 {
 		s.Head = b.entry[b.tree.line.Message(last)]
 	}
+	b.tree.line.MarkBroken(s, b.entry)
 }
 
 // joinLines sets the facts that depend on several lines: parents, the messages that a compaction keeps,

@@ -172,7 +172,7 @@ func TestSessions(t *testing.T) {
 		{"a damaged line", header + user + "{}}\n" + answer, "hello", "damaged-line", " 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
 		{"no header", user + answer, "hello", "no-header", " 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
 		{"a type that is not known", header + user + `{"type":"new","id":"n","parentId":"u"}`, "hello", "unknown-record", "*0<-1 u user input (1): hello\n"},
-		{"a parent that is not there", header + user + strings.Replace(answer, `"u"`, `"gone"`, 1), "hello", "missing-parent", "-0<-1 u user input (1): hello (secondLeaf to  at 00:00:00)\n*1<-1 a turn end (1): hi\n"},
+		{"a parent that is not there", header + user + strings.Replace(answer, `"u"`, `"gone"`, 1), "hello", "missing-parent", "-0<-1 u user input (1): hello (chainBroken to  at 00:00:00)\n*1<-1 a turn end (1): hi\n"},
 		{"a parent that comes later", header + answer + user, "hello", "", "-0<1 a turn end (2): hi (wentOn to  at 00:00:01)\n*1<-1 u user input (1): hello\n"},
 		{"an id twice", header + user + answer + strings.Replace(answer, `"hi"`, `"hi again"`, 1), "hello", "", " 0<-1 u user input (1): hello\n-1<0 line-3 turn end (2): hi (wentOn to u at 00:00:02)\n*2<0 a turn end (2): hi again\n"},
 		{"a circle", header + strings.Replace(user, "null", `"a"`, 1) + answer, "hello", "parent-cycle", " 0<1 u user input (2): hello\n*1<0 a turn end (2): hi\n"},

@@ -137,7 +137,7 @@ func TestSessions(t *testing.T) {
 		{"words that are not sent", head + record("v", `"a1"`, `"subtype":"realtime_message",`+user("aloud")) + record("u2", `"v"`, user("three")),
 			plain + " 1<0 a1 turn end (2): two\n 2<1 v user input (3): aloud\n*3<2 u2 user input (3): three\n", ""},
 		{"artifacts are aside", head + record("x", "null", `"type":"system","subtype":"session_artifact_event"`), plain + "*1<0 a1 turn end (2): two\n", ""},
-		{"a parent that is gone", head + record("u2", `"gone"`, user("three")), "-0<-1 u1 user input (1): one (secondLeaf to  at 00:00:00)\n-1<0 a1 turn end (2): two (secondLeaf to  at 00:00:00)\n*2<-1 u2 user input (1): three\n", "odd missing-parent"},
+		{"a parent that is gone", head + record("u2", `"gone"`, user("three")), "-0<-1 u1 user input (1): one (chainBroken to  at 00:00:00)\n-1<0 a1 turn end (2): two (chainBroken to  at 00:00:00)\n*2<-1 u2 user input (1): three\n", "odd missing-parent"},
 		{"records of two sessions", head + strings.Replace(record("u2", `"a1"`, user("three")), `"S"`, `"T"`, 1), plain + " 1<0 a1 turn end (2): two\n*2<1 u2 user input (3): three\n", "stops mixed-session-ids"},
 		{"two records on a line", strings.Replace(head, "}}\n{", "}}{", 1), plain + "*1<0 a1 turn end (2): two\n", "loses damaged-line"},
 		{"a torn record before one", strings.Replace(head, "}}\n{", "}}\n{\"torn{", 1) + record("u2", `"u1"`, user("three")), plain + "-1<0 a1 turn end (2): two (damaged to  at 00:00:00)\n*2<0 u2 user input (2): three\n", "loses damaged-line"},

@@ -207,6 +207,7 @@ func (b *build) joinRecords() {
 	if last >= 0 && t.line.Message(last) >= 0 {
 		b.s.Head = b.entry[t.line.Message(last)]
 	}
+	t.line.MarkBroken(b.s, b.entry)
 }
 
 // noteAgents notes which sub-agents the calls of a session started: files beside theirs tell the calls.
