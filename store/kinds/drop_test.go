@@ -22,7 +22,7 @@ import (
 )
 
 // dropping are the agents whose sessions turns are taken out of.
-var dropping = []string{"claude-code", "codex", "gemini-cli", "opencode", "pi", "qwen"}
+var dropping = []string{"claude-code", "codex", "copilot-cli", "gemini-cli", "opencode", "pi", "qwen"}
 
 // takeOver has an agent's store take over a session of Codex, and returns the new session.
 func takeOver(t *testing.T, into store.Store, project string) (session string) {
@@ -194,7 +194,7 @@ func TestDrop_refuses(t *testing.T) {
 		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#18", "#19", "not in that order on the way"},
 		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#21", "#20", "not in that order on the way"},
 		{"coding/claude-code/projects", "9274231d-d69b-43e0-a377-784eb1749711", "#2", "#6", "#11 is a compaction"},
-		{"coding/copilot-cli", "1176a339-4847-4a9a-8002-872c283cafb0", "head", "head", "no turns are taken out of sessions of Copilot CLI"},
+		{"coding/kimi", "", "head", "head", "no turns are taken out of sessions of Kimi Code"},
 	} {
 		s := openData(t, c.path)
 		head := headerNamed(t, s, c.session, "head")

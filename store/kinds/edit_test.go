@@ -23,6 +23,9 @@ import (
 	"hindcast/store/storetest/skip"
 )
 
+// textEditors are the agents in whose sessions texts are edited.
+var textEditors = []string{"claude-code", "codex", "gemini-cli", "opencode", "pi", "qwen"}
+
 // editText plans and carries out an edit of the value at a JSON Pointer in the state of a snapshot.
 func editText(t *testing.T, s store.Store, h *model.Header, pointer string, value []byte) (plan model.Plan, err error) {
 	t.Helper()
@@ -94,7 +97,7 @@ var (
 // same else, and its file is that of a fork but for the text.
 func TestEdit_recorded(t *testing.T) {
 	t.Parallel()
-	for _, kind := range dropping {
+	for _, kind := range textEditors {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), kind)
@@ -235,7 +238,7 @@ func TestEdit_refuses(t *testing.T) {
 // The agent resumes the session with the other texts, and its model is sent them.
 func TestInterop_edit(t *testing.T) {
 	skip.Sequential(t)
-	for _, kind := range dropping {
+	for _, kind := range textEditors {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			a := chattest.StartAgent(t, kind)

@@ -8,7 +8,9 @@ import (
 	"path"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -24,7 +26,10 @@ func (f *format) NewID(as string) (string, error) { return chat.UUID4(as) }
 
 // Fork implements chat.Forker: a new folder with the events up to the entry, of
 // which the first names the new session, and the description of the session.
-func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) { return f.Join(c, c.Session.Path(c.To)) }
+
+// Join implements chat.Joiner. Events stand in their order, and the first behind a gap names the last before it.
+func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 	s := c.Session
 	refuse := func(why string) (*chat.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
@@ -36,6 +41,7 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	if start < 0 {
 		return refuse("no event before it starts the session: Copilot CLI would not resume the new one")
 	}
+	keep, behind := leaveOut(s, keep, s.Path(c.To), entries)
 	raw, err := chat.Raw(c.In.Tree, s.Spot.File, keep)
 	if err != nil {
 		return nil, err
@@ -43,9 +49,13 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	var data []byte
 	for i, line := range raw {
 		if i == start {
-			if line, err = withSessionID(line, c.ID); err != nil {
-				return nil, err
-			}
+			line, err = withSessionID(line, c.ID)
+		}
+		if err == nil && behind[keep[i]] != "" {
+			line, err = chat.WithTexts(line, [2]string{"parentId", behind[keep[i]]})
+		}
+		if err != nil {
+			return nil, err
 		}
 		data = append(append(data, line...), '\n')
 	}
@@ -98,6 +108,36 @@ func eventsTo(s *chat.Session, to *chat.Entry) (list []chat.Span, start int) {
 		list = list[:end]
 	}
 	return list, start
+}
+
+// leaveOut takes the events of the entries of a way that are not kept out of a list. What the session was set to stays.
+// behind has the ids of the events that those behind a gap follow.
+func leaveOut(s *chat.Session, list []chat.Span, way, kept []*chat.Entry) (left []chat.Span, behind map[chat.Span]string) {
+	behind = map[chat.Span]string{}
+	if len(way) == len(kept) {
+		return list, behind
+	}
+	leaves := map[chat.Span]bool{} // by the first record of each entry
+	for _, e := range way {
+		leaves[e.Records[0]] = !slices.Contains(kept, e)
+	}
+	file := s.Own.(*chat.File[record])
+	out, gap, last := false, false, ""
+	for _, span := range list {
+		is := &file.Records[file.At(span.At)].Is
+		if goes, begins := leaves[span]; begins {
+			out = goes
+		}
+		if out && (!strings.HasPrefix(is.kind, "session.") || is.kind == typeUsage) {
+			gap = true
+			continue
+		}
+		if left = append(left, span); gap {
+			behind[span] = last
+		}
+		gap, last = false, is.id
+	}
+	return left, behind
 }
 
 // goesOn reports whether an event of a type begins what is behind a turn, or behind a message in
