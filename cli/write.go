@@ -115,10 +115,10 @@ func (a *App) forkCommand() *cobra.Command {
 		Long: `Fork starts a new session that ends with a snapshot. The original is untouched, and
 hindcast undo takes the fork away.
 
-With --join it takes no SNAPSHOT. A conversation of Claude Code falls into pieces where
-a record names a parent that was never written: Claude Code then goes on from the last
-piece, and does not read the others. The new session has all pieces in the order of the
-file, each behind the one before it.`,
+With --join it takes no SNAPSHOT. A conversation of Claude Code, pi or Qwen Code falls
+into pieces where a record names a parent that was lost or never written: the agent then
+goes on from the last piece, and does not read the others. The new session has all pieces
+in the order of the file, each behind the one before it.`,
 		Example: `  hindcast fork trips.db trip-planner '#5' --as cheaper
   hindcast fork ~/.claude 33333333 --join --dry-run`,
 	}, &c)
