@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -104,6 +105,48 @@ as by a fork from its head, if its tool takes one. hindcast undo takes either ba
 	}, &c)
 	cmd.Flags().StringVar(&c.As, "as", "", "id of the session that it becomes where another file is in the way")
 	return cmd
+}
+
+// forgetCommand is `hindcast forget`.
+func (a *App) forgetCommand() *cobra.Command {
+	return a.writingCommand(oneGone.itself, &cobra.Command{
+		Use:   "forget [STORE...] [SESSION]",
+		Short: "remove a session from the archive of hindcast keep, for good",
+		Long: `Forget removes the files of a session from the archive of hindcast keep, in all versions:
+what no other file has is gone from the archive's file, and the files are not kept again.
+The files of the tool stay as they are. Where other sessions are in the same file, as in
+a chat of aider, it refuses.
+
+It cannot be undone, so it asks once more: --yes --anyway answers both questions.`,
+		Example: "  hindcast forget 7ffd5cb9 --dry-run",
+	}, a.forgetSession)
+}
+
+// forgetSession removes a session from the archive.
+func (a *App) forgetSession(ctx context.Context, p *printer, of *subject, agreed consent) (err error) {
+	archive, err := a.Archive("")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	found := of.in.Found
+	found.At = strings.TrimPrefix(found.At, home.KeptScheme)
+	s, err := archive.OpenKept(ctx, found)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("nothing of %q is kept in %s", found.At, archive.Path())
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	plan, err := s.Features().Plan(ctx, model.Change{Op: model.OpForget, Ref: model.Ref{Session: of.session}})
+	if errors.Is(err, model.ErrNoSession) {
+		err = fmt.Errorf("%.80q is not kept in %s", of.session, archive.Path())
+	}
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: plan})
 }
 
 // forkCommand is `hindcast fork`.
@@ -466,7 +509,7 @@ func (p *printer) writeReceipt(plan *model.Plan, r *model.Receipt) {
 		fmt.Fprintf(p, ", entry %d", r.Entry)
 	}
 	switch {
-	case r.Op == model.OpPurge:
+	case r.Op == model.OpPurge || r.Op == model.OpForget:
 		fmt.Fprintf(p, ": what was kept of %s is gone for good\n", printable.String(r.Session))
 		return
 	case plan.Removes:

@@ -39,6 +39,8 @@ const (
 	OpRun Op = "run"
 	// OpGiveBack puts the files of a session back that is kept, where they were.
 	OpGiveBack Op = "give back"
+	// OpForget removes a kept session from the user's archive. It cannot be undone.
+	OpForget Op = "forget"
 )
 
 // MakesSession reports whether the operation starts a new session and leaves
@@ -125,9 +127,9 @@ const (
 // about is so already. A run always does something, though Hindcast writes nothing.
 func (p *Plan) Idle() bool { return p.Op != OpRun && len(p.Writes) == 0 && len(p.Files) == 0 }
 
-// CanBeUndone reports whether an undo takes back what the plan does. A purge forgets for good, and the tools of a run
+// CanBeUndone reports whether an undo takes back what the plan does. What is forgotten is gone for good, and the tools of a run
 // have done what they do.
-func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpRun }
+func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpForget && p.Op != OpRun }
 
 // PlanFile is one file or folder that a plan changes.
 type PlanFile struct {
@@ -332,7 +334,7 @@ func (p *Plan) Headline() string {
 		return fmt.Sprintf("continue %s from %s as %s", p.Session, target, p.NewSession)
 	case OpUndo, OpRedo:
 		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, AndOthers(p.Session, p.Others))
-	case OpRepair, OpPurge, OpGiveBack:
+	case OpRepair, OpPurge, OpGiveBack, OpForget:
 		if p.NewSession != "" {
 			return fmt.Sprintf("%s %s as %s", p.Op, p.Session, p.NewSession)
 		}
@@ -373,7 +375,7 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	case p.NewSession != "" || p.Branch != "":
 		add(PlanStart, then)
 		add(PlanUntouched, p.Session+" stays at "+now)
-	case p.Op == OpPurge, p.Op == OpGiveBack:
+	case p.Op == OpPurge, p.Op == OpGiveBack, p.Op == OpForget:
 	default:
 		switch {
 		case p.Removes:

@@ -16,6 +16,9 @@ type Archive interface {
 	// ListGone returns the stores whose kept files are gone, some or all: each lists the sessions that are kept and that its tool has
 	// no more, and its address begins with [KeptScheme]. They may be opened when the archive is closed.
 	ListGone(ctx context.Context) ([]store.Found, error)
+	// OpenKept opens all that is kept of a store, also of sessions that its tool still has: it plans a model.OpForget. The error is
+	// fs.ErrNotExist if nothing of it is kept.
+	OpenKept(ctx context.Context, f store.Found) (store.Store, error)
 	// Verify reads all files of the archive. The error is that of the archive itself.
 	Verify(ctx context.Context) (Verified, error)
 	// Close lets go of the archive.

@@ -10,6 +10,7 @@
 //	source.go    what is kept as a medium
 //	gone.go      the sessions whose files are gone, and which files are theirs
 //	back.go      how they are given back
+//	forget.go    a session that is removed for good
 //	laid.go      a folder with kept files laid over it, in which that is planned
 //	verify.go    whether each byte is as it was kept
 //

@@ -46,6 +46,9 @@ func (s *goneStore) planBack(ctx context.Context, c model.Change) (plan model.Pl
 	if why := lacksOf(c.Op); why != "" {
 		return plan, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
+	if c.Op == model.OpForget {
+		return s.planForget(ctx, c)
+	}
 	if c.Op == model.OpUndo || c.Op == model.OpRedo {
 		live, err := s.openLive(ctx)
 		if err == nil && live == nil {
@@ -290,6 +293,9 @@ func (a *Archive) readFile(ctx context.Context, f *keptFile) ([]byte, error) {
 
 // applyBack carries out a plan of planBack. A file that appeared at one of the places stops it.
 func (s *goneStore) applyBack(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
+	if forget, is := plan.Carry.(*forgetPlan); is {
+		return s.applyForget(ctx, forget)
+	}
 	carry, is := plan.Carry.(*backPlan)
 	switch {
 	case !is:

@@ -150,7 +150,7 @@ func quoteWord(word string) string {
 }
 
 func lacksOf(op model.Op) string {
-	if op == model.OpGiveBack || op == model.OpRestore || op == model.OpUndo || op == model.OpRedo {
+	if op == model.OpForget || op == model.OpGiveBack || op == model.OpRestore || op == model.OpUndo || op == model.OpRedo {
 		return ""
 	}
 	return whyNot
@@ -390,29 +390,26 @@ func sameHeaders(ctx context.Context, a, b store.Store, session string) bool {
 	return !more
 }
 
-// ownFiles returns the kept files of a session, and those that its kind reads for it. These are its own:
+// readFiles returns a function that reports whether a kept file is one of a session's own, and the files that its kind reads for it and to
+// find any session. These are its own:
 //
 //	a file that its kind reads for it or for its sub-agents, more often than to find any session
 //	a file that is called as the session is, or lies in a folder that is called so
-//
-// Others come along if they lie in a folder around its own files: a file by which a session is found, and a file with
-// an ending that no file of its own has. Such are the records of a project, an index, and traces.
-func (s *goneStore) ownFiles(ctx context.Context, session string) (list []string, reading *recorder, err error) {
+func (s *goneStore) readFiles(ctx context.Context, session string) (isOwn func(name string) bool, reading, finding *recorder, err error) {
 	ids := []string{session}
 	for info, err := range s.Store.Sessions(ctx) {
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if info.Parent == session || strings.HasPrefix(info.ID, session+"/") {
 			ids = append(ids, info.ID)
 		}
 	}
-	finding, err := s.recordSessions(ctx, nil)
-	if err != nil {
-		return nil, nil, err
+	if finding, err = s.recordSessions(ctx, nil); err != nil {
+		return nil, nil, nil, err
 	}
 	if reading, err = s.recordSessions(ctx, ids); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	named := map[string]bool{}
 	for _, id := range append(ids, strings.Split(session, "/")...) {
@@ -432,10 +429,21 @@ func (s *goneStore) ownFiles(ctx context.Context, session string) (list []string
 			named[strings.TrimSuffix(name, path.Ext(name))] = true
 		}
 	}
+	return func(name string) bool { return isRead[name] || isNamed(name, named) }, reading, finding, nil
+}
+
+// ownFiles returns the kept files of a session, and all that its kind reads for it. With its own come others that lie in a folder around
+// these: a file by which a session is found, and a file with an ending that no file of its own has. Such are the records of a project, an
+// index, and traces.
+func (s *goneStore) ownFiles(ctx context.Context, session string) (list []string, reading *recorder, err error) {
+	isOwn, reading, finding, err := s.readFiles(ctx, session)
+	if err != nil {
+		return nil, nil, err
+	}
 	own, around, endings := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	root := filepath.ToSlash(s.of.at)
 	for name := range s.source.files {
-		if isRead[name] || isNamed(name, named) {
+		if isOwn(name) {
 			own[name], endings[path.Ext(name)] = true, true
 			dir := path.Dir(name)
 			for around[ownFolder(root, dir)] = true; isBelow(dir, root); dir = path.Dir(dir) {

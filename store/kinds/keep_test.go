@@ -626,6 +626,131 @@ func wordsOf(t *testing.T, state []byte) (words []string) {
 	return words
 }
 
+// TestKeep_forget removes a session from the archive: its bytes are in no file of that, those of the others are as they were, and it is not
+// kept again.
+func TestKeep_forget(t *testing.T) {
+	x := keepTranscript(t)
+	const session, mark = "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", "a-word-that-no-other-file-has"
+	random := rand.New(rand.NewPCG(1, 0))
+	noise := make([]byte, 300_000) // so that it is stored as it is
+	for i := range noise {
+		noise[i] = byte(random.Uint64())
+	}
+	beside := filepath.Join(strings.TrimSuffix(x.file, ".jsonl"), "tool-results", "a.txt")
+	err := os.MkdirAll(filepath.Dir(beside), 0o700)
+	for i := 0; i < 2 && err == nil; i++ { // a version before, too
+		noise = append(slices.Clone(noise[10_000:]), mark...)
+		if err = os.WriteFile(beside, noise, 0o600); err == nil {
+			x.keep(t)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	inArchive := func() (n int) {
+		paths, err := filepath.Glob(x.a.Path() + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += bytes.Count(data, []byte(mark))
+		}
+		return n
+	}
+	if inArchive() == 0 {
+		t.Fatal("the text is not in the archive before, as it is")
+	}
+	was := readAll(t, x.At)
+	s, err := x.a.OpenKept(t.Context(), x.Found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpForget, Ref: model.Ref{Session: session}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Files) != 2 || len(plan.Asks) == 0 || plan.CanBeUndone() {
+		t.Errorf("the plan is %+v", plan)
+	}
+	if _, err := s.Features().Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := inArchive(); n > 0 {
+		t.Errorf("the text is in the archive %d times", n)
+	}
+	if now := readAll(t, x.At); !maps.Equal(now, was) {
+		t.Error("the files of the tool are not as they were")
+	}
+	x.keep(t)
+	verifySound(t, x.a, len(was)-2)
+	for path := range was {
+		if path != x.file && path != beside {
+			x.sameBytes(t, path)
+		}
+	}
+}
+
+// TestKeep_forgetAlone forgets a session of each real store: the others stay as they were, or it is refused because they are in the same file.
+func TestKeep_forgetAlone(t *testing.T) {
+	refused, forgotten := 0, 0
+	defer func() {
+		if t.Logf("%d forgotten, %d refused", forgotten, refused); forgotten < 2*refused {
+			t.Error("more is refused than before")
+		}
+	}()
+	eachKept(t, func(t *testing.T, a *keep.Archive, found store.Found) {
+		if _, err := a.Keep(t.Context(), found); err != nil {
+			t.Fatal(err)
+		}
+		s, err := a.OpenKept(t.Context(), found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		live, err := found.Kind.Open(t.Context(), found.At)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer live.Close()
+		list := storetest.Sessions(t, live)
+		session := list[0].ID
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpForget, Ref: model.Ref{Session: session}})
+		if errors.As(err, new(*model.UnsupportedError)) && len(list) > 1 {
+			t.Log(err)
+			refused++
+			return
+		}
+		forgotten++
+		if err == nil {
+			_, err = s.Features().Apply(t.Context(), plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := a.Verify(t.Context())
+		if err != nil || len(v.Damaged) > 0 {
+			t.Errorf("verified %+v, %v", v, err)
+		}
+		rest, err := a.OpenKept(t.Context(), found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rest.Close()
+		for h, err := range rest.Headers(t.Context(), session) {
+			if err == nil {
+				t.Fatalf("%s is kept still: %+v", session, h)
+			}
+		}
+	})
+}
+
 // ofNoSession reports whether a file of a Genkit project may belong to none of its sessions: what describes a running
 // process, traces of other flows, and what was laid beside the sessions by hand.
 func ofNoSession(path string) bool {

@@ -139,6 +139,21 @@ func (o *Own) Fill(ctx context.Context, what func(*Tx) error) error {
 	})
 }
 
+// ErrRead says that another program reads the file, so that its log stays.
+var ErrRead = errors.New("another program reads the file just now")
+
+// EmptyLog moves all that is in the log into the file, and empties the log. The error is ErrRead while another program reads.
+func (o *Own) EmptyLog(ctx context.Context) error {
+	return o.onHandle(ctx, "mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
+		var busy, in, moved int
+		err := h.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &in, &moved)
+		if err == nil && busy != 0 {
+			err = ErrRead
+		}
+		return err
+	})
+}
+
 // The uses for which denied asks, as access(2) has them.
 const (
 	toWrite = 2
