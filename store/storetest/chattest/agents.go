@@ -22,9 +22,11 @@ type Agent struct {
 
 // setup is how an agent is set up and called.
 type setup struct {
-	// tool is its folder below HINDCAST_AGENTS, program what is called, and file with its settings below the home.
+	// tool is its folder below HINDCAST_AGENTS, program what is called, in the folder bin of a Python or else where npm puts
+	// it, and file with its settings below the home.
 	tool, program, file string
-	// settings and env have {url} for that of the model.
+	python              bool
+	// settings and env have {url} for that of the model, and call has {interop} for the folder testdata/interop.
 	settings string
 	env      []string
 	// call and prompt turn the call that a plan has into one that answers a prompt and ends: a replacement in the call, and
@@ -68,6 +70,20 @@ var setups = map[string]setup{
 			"permission": {"bash": "allow", "edit": "allow"}}`,
 		env: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "NO_PROXY=127.0.0.1,localhost"},
 	},
+	"kimi-cli": {
+		tool: "kimi-cli", program: "kimi", python: true, file: ".kimi/config.toml", prompt: " --print --yolo -p '%s'", api: "chat",
+		settings: "default_model = \"scripted\"\n[providers.scripted]\ntype = \"openai_legacy\"\nbase_url = \"{url}/v1\"\napi_key = \"scripted\"\n" +
+			"[models.scripted]\nprovider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 100000\n",
+		env: []string{"KIMI_CLI_NO_AUTO_UPDATE=1"},
+	},
+	"deepagents": {
+		tool: "deepagents", program: "dcode", python: true, prompt: " '%s'", api: "anthropic",
+		call: [2]string{"dcode -r", "python3 '{interop}/deepagents/resume.py' dcode ~/.deepagents/.state/sessions.db"},
+		env: []string{
+			"ANTHROPIC_BASE_URL={url}", "ANTHROPIC_API_KEY=scripted", "DEEPAGENTS_CODE_OFFLINE=1", "DEEPAGENTS_CODE_AUTO_UPDATE=0",
+			"DEEPAGENTS_CODE_ONBOARDING=0",
+		},
+	},
 	"copilot-cli": {
 		tool: "copilot-cli", program: "copilot", prompt: " --allow-all-tools -p '%s'", api: "chat",
 		env: []string{
@@ -86,7 +102,11 @@ var setups = map[string]setup{
 func StartAgent(t testing.TB, kind string) *Agent {
 	t.Helper()
 	how := setups[kind]
-	bin := filepath.Dir(Program(t, how.tool, "node_modules", ".bin", how.program))
+	below := []string{"node_modules", ".bin", how.program}
+	if how.python {
+		below = []string{"venv", "bin", how.program}
+	}
+	bin := filepath.Dir(Program(t, how.tool, below...))
 	a := &Agent{Kind: kind, Home: t.TempDir(), Work: t.TempDir(), how: how}
 	a.Model = Start(t)
 	for _, is := range append(how.env, "NODE_COMPILE_CACHE="+filepath.Join(a.Home, "compiled")) {
@@ -106,11 +126,17 @@ func StartAgent(t testing.TB, kind string) *Agent {
 	return a
 }
 
+// Run runs a call from a plan with a prompt, and returns what it prints.
+func (a *Agent) Run(t testing.TB, call, prompt string) string {
+	t.Helper()
+	call = strings.Replace(call, a.how.call[0], strings.ReplaceAll(a.how.call[1], "{interop}", filepath.Join(moduleRoot(t), "testdata", "interop")), 1)
+	return Run(t, a.Work, a.Home, call+fmt.Sprintf(a.how.prompt, prompt)+" </dev/null", a.Env...)
+}
+
 // Ask runs a call from a plan with a unique prompt. It returns the parts of the first request that has the prompt.
 func (a *Agent) Ask(t testing.TB, call, prompt string) []Said {
 	t.Helper()
-	call = strings.Replace(call, a.how.call[0], a.how.call[1], 1)
-	out := Run(t, a.Work, a.Home, call+fmt.Sprintf(a.how.prompt, prompt)+" </dev/null", a.Env...)
+	out := a.Run(t, call, prompt)
 	for _, r := range a.Requests(t) {
 		if bytes.Contains(r.Body, []byte(prompt)) {
 			if list, is := readSaid(t, a.how.api, r.Body); is {
