@@ -169,6 +169,7 @@ var frameworkNouns = map[string]Nouns{
 	"agno":            {Turn: "run"},
 	"atif":            {Session: "run", Snapshot: "step"},
 	"crewai":          {Turn: "run", Snapshot: "checkpoint"},
+	"deepagents":      {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
 	"langgraph":       {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
 	"dbos":            {Session: "workflow", Turn: "run", Snapshot: "step"},
 	"llamaindex":      {Turn: "run"},

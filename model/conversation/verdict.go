@@ -176,6 +176,9 @@ var practices = map[string][]practice{
 		practice{code: UserAfterResult, to: allExcept(Bedrock), source: "langchain_mistralai.chat_models._create_message_dicts 1.1.6",
 			does: inOrder},
 	),
+	"deepagents": replacePractices(asItIs("deepagents.middleware.patch_tool_calls.PatchToolCallsMiddleware 0.7.30", everyone...),
+		practice{code: UnansweredCall, severity: model.Mended, source: "deepagents.middleware.patch_tool_calls.PatchToolCallsMiddleware 0.7.30",
+			does: "adds an error as the result of the call"}),
 	"openai-agents": {
 		{code: UnansweredCall, severity: model.Mended, source: "agents.run_internal.items.drop_orphan_function_calls 0.24.0",
 			does: "leaves the call out when it asks the model, and the reasoning before it"},

@@ -6,6 +6,7 @@ var changes = map[string]string{
 	"strands":           "what hooks changed",
 	"strands-snapshots": "what the conversation manager took out behind the answer, and what hooks changed",
 	"langgraph":         "what middleware changed",
+	"deepagents":        "what middleware changed",
 	"adk":               "what callbacks and plugins changed",
 	"openai-agents":     "what a filter of the input changed",
 	"agent-framework":   "what context providers and middleware changed",

@@ -17,6 +17,7 @@ import (
 	"hindcast/store/kinds"
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 	"hindcast/store/storetest/skip"
 )
 
@@ -112,7 +113,7 @@ func TestSurvey_readsAPartOfEachFile(t *testing.T) {
 		}
 	}
 	for _, k := range allKinds {
-		if inDatabase := slices.Contains([]string{"sqlite", "adk", "openai-agents", "mastra", "llamaindex", "dbos"}, k.Name); k.Recognise != nil && k.At == nil && !inDatabase != held[k.Name] {
+		if inDatabase := slices.Contains([]string{"sqlite", "adk", "openai-agents", "mastra", "llamaindex", "dbos", "deepagents"}, k.Name); k.Recognise != nil && k.At == nil && !inDatabase != held[k.Name] {
 			t.Errorf("%s: a store of it was looked at: %v", k.Name, held[k.Name])
 		}
 	}
@@ -183,6 +184,32 @@ var (
 		`{"type":"user.message","data":{"content":"do it"},"id":"e2","timestamp":"2026-11-27T10:00:01.000Z","parentId":"e1"}`,
 		`{"type":"assistant.message","data":{"content":"TEXT"},"id":"e3","timestamp":"2026-11-27T10:00:02.000Z","parentId":"e2"}`)
 )
+
+// A store of Deep Agents Code, which may have gigabytes, is found and listed without a state.
+func TestSurvey_readsNoStateOfDeepAgents(t *testing.T) {
+	const most = 1 << 20
+	path := storetest.Copy(t, filepath.Join(testdata, "langgraph", "deepagents.db"))
+	rowstest.Execute(t, path, "UPDATE checkpoints SET checkpoint = CAST(checkpoint || zeroblob(1000000) AS BLOB) WHERE rowid > 3",
+		"UPDATE writes SET value = CAST(value || zeroblob(1000000) AS BLOB) WHERE channel = 'messages' AND idx > 0")
+	info, err := os.Stat(path)
+	if err != nil || info.Size() < 64*most {
+		t.Fatalf("%d bytes, %v", info.Size(), err)
+	}
+	n, _ := reads(t, func() {
+		s, err := allKinds.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		list := storetest.Sessions(t, s)
+		if len(list) != 3 || s.Kind() != "deepagents" || list[2].Title != "first question" {
+			t.Errorf("%s: %+v", s.Kind(), list)
+		}
+	})
+	if n > most {
+		t.Errorf("it reads %d bytes of %d, want at most %d", n, info.Size(), most)
+	}
+}
 
 // A folder with a copy of sessions is found by a few of them, and listed the second time by what was noted.
 func TestSurvey_listsACopyFromNotes(t *testing.T) {

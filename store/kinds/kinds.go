@@ -26,6 +26,7 @@ import (
 	"hindcast/store/kinds/genkit"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/kinds/kimi"
+	"hindcast/store/kinds/kimicli"
 	"hindcast/store/kinds/langgraph"
 	"hindcast/store/kinds/llamaindex"
 	"hindcast/store/kinds/mastra"
@@ -71,6 +72,7 @@ func described(cache *files.Cache, data string) []engine.Kind {
 		snapshots.Kind(cache),
 		genkit.Kind(cache),
 		{Kind: sqlite.Kind()},
+		langgraph.DeepAgents(cache, data),
 		langgraph.Kind(cache, data),
 		agentframework.Kind(cache),
 		crewai.Kind(cache),
@@ -86,6 +88,7 @@ func described(cache *files.Cache, data string) []engine.Kind {
 		gemini.Kind(cache),
 		qwen.Kind(cache),
 		kimi.Kind(cache),
+		kimicli.Kind(cache),
 		openhands.Kind(cache),
 		opencode.Kind(cache),
 		copilot.Kind(cache),

@@ -377,7 +377,7 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 			if where, known := want.heads[info.ID]; known && where != h.ID && where != fmt.Sprintf("#%d", h.Index) {
 				t.Errorf("the head of %s is #%d, %s; its framework resumes from %s", info.ID, h.Index, h.ID, where)
 			}
-			if info.Size <= 0 {
+			if info.Size <= 0 && r.kind != "deepagents" { // whose list reads indexes alone
 				t.Errorf("of %s the size is not known", info.ID)
 			}
 			if n := decoded(t, stateOf(t, o.store, &h)).Len(); n == 0 != want.silent[info.ID] {
@@ -416,17 +416,17 @@ func TestStores_everyStateCanBeCompared(t *testing.T) {
 }
 
 // wroteNothing reports whether a snapshot of LangGraph has no title, or one that only
-// names what ran: a step may write nothing. A copy of its parent and one of its parent's
+// names what ran: a step may write nothing, or what was there. A copy of its parent and one of its parent's
 // child may have one source and one step: channel_versions alone tell them apart, and a list reads no state.
 func wroteNothing(t *testing.T, s store.Store, h *model.Header) bool {
-	if s.Kind() != "langgraph" {
+	if kind := s.Kind(); kind != "langgraph" && kind != "deepagents" {
 		return false
 	}
 	facts, err := s.Features().Facts(t.Context(), h.Ref())
 	if err != nil {
 		t.Error(err)
 	}
-	return h.Title == "" || h.EventName == "fork" || slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "ran" && f.Value == h.Title })
+	return h.Title == "" || h.EventName == "fork" || h.Title == "_hooks_pre_tool_outcomes {}" || slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "ran" && f.Value == h.Title })
 }
 
 // portable returns the lines that log --json would, with what only this kind

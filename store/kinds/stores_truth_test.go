@@ -36,6 +36,7 @@ var realStores = []realStore{
 	{"genkit/devproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
 	{"genkit/stepsproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
 	{"langgraph/agent.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/deepagents.db", "deepagents", recordedTruth, oneFile},
 	{"langgraph/delta.db", "langgraph", recordedTruth, oneFile},
 	{"langgraph/dev", "langgraph", recordedTruth, everyFile},
 	{"langgraph/encrypted.db", "langgraph", recordedTruth, oneFile},

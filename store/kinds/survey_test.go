@@ -57,6 +57,7 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"crewai crewai/checkpoints.db",
 		"crewai crewai/flow",
 		"crewai crewai/json",
+		"deepagents langgraph/deepagents.db",
 		"langgraph langgraph/agent.db",
 		"langgraph langgraph/delta.db",
 		"langgraph langgraph/dev",

@@ -19,6 +19,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest/skip"
@@ -274,25 +275,29 @@ var unseen = map[string]map[string]string{
 	"langgraph": {
 		"writes.task_path": "the way to a task", "pckl/~__pregel_pull": "the way to a task",
 	},
+	"deepagents": {"writes.task_path": "the way to a task"},
 	"llamaindex": {
 		"event_json/value/input_event_name": "the name of a class", "event_json/value/output_event_name": "the name of a class",
 	},
 	"claude-code": {
 		"/shape/": "the test's own", "attachment/systemPrompt": "cut from the test's file", "attachment/tools": "cut from the test's file",
-		"message/content": "cut from the test's file", "/content": "what the program writes of itself", "/error/": "what the program writes of itself", "attachment/cliPrefix": "cut from the test's file",
+		"message/content": "cut from the test's file", "/content": "what the program writes of itself", "/error/": "what the program writes of itself",
 	},
 	"codex": {
-		"payload/state/environments": "the names of agents", "base_instructions": "sent as instructions, which the context has",
+		"payload/state/environments": "the names of agents",
 	},
 	"cursor": {"blobs.data": "a message with a frame of protobuf around it"},
 	"vscode-chat": {
 		"invocationMessage/value": "what the screen says of a call, whose arguments a round has", "pastTenseMessage/value": "what the screen says of a call, whose result a round has",
 		"/details": "the model and its price, as the screen has them", "responderUsername": "the name of the extension",
 	},
-	"droid":       {"title": "the name of the session, which the list has"},
-	"cline":       {"system_prompt": "sent as instructions, which the context has", "api_conversation_history.json": "a file that ends in its middle, which a fault tells"},
-	"aider":       {"/# aider chat started at": "the time of a session"},
-	"kimi":        {"systemPrompt": "the system prompt, which context shows", "tools/": "the list of tools, which context shows"},
+	"droid": {"title": "the name of the session, which the list has"},
+	"cline": {"api_conversation_history.json": "a file that ends in its middle, which a fault tells"},
+	"aider": {"/# aider chat started at": "the time of a session"},
+	"kimi-cli": {
+		"output": "what a sub-agent told the screen", "wire.jsonl/message/payload/": "what kimi-cli told the screen",
+	},
+	"kimi":        {"tools/": "the list of tools, which context shows"},
 	"qwen":        {"systemPayload/uiEvent/": "what the program counts of requests, also of its own"},
 	"opencode":    {"event.data/info/title": "a title of before"},
 	"jsonl":       {"/stateEdits": "a part of a state, cut anywhere", "/reason/text": "why a snapshot is off the path, which log tells"},
@@ -328,6 +333,11 @@ func lostTexts(t *testing.T, kind, at string, s store.Store, used map[string]boo
 				}
 				for _, f := range facts {
 					told.WriteString(conversation.OneLine(f.Value) + "\n")
+				}
+			}
+			if of := s.Features().ModelRequest; of != nil && h.Head {
+				if sent, err := of(t.Context(), h.Ref()); err == nil {
+					shown.value("system", jsontape.FindMember(sent.Body, `"system"`))
 				}
 			}
 			if state, err := s.State(t.Context(), h.Ref()); err == nil {

@@ -135,6 +135,8 @@ type Kind struct {
 	// Tables are the tables by which a database of the kind is recognised, with their columns. The tables that
 	// have the columns of Key and Order show how a session changed.
 	Tables map[string]string
+	// Mark is a query that reports whether a file with these tables is of the kind; "" takes each.
+	Mark string
 	// Sides are tables that a database may have besides, whose texts are looked for in the states.
 	Sides []Side
 	// Large are the columns that may hold more than a name: states, and other texts of people and models. A row
@@ -248,6 +250,11 @@ func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err er
 	}
 	if sets[0] != nil {
 		tables = slices.Sorted(maps.Values(sets[0]))
+	}
+	if k.Mark != "" {
+		if err := t.Row(ctx, k.Mark).Scan(&ok); err != nil || !ok {
+			return "a SQLite database with the tables of another program than " + k.Framework, false, err
+		}
 	}
 	return k.describeTables("SQLite", true, tables), true, nil
 }

@@ -57,7 +57,7 @@ const (
 var agent = &chat.Agent{
 	Name: "cline", Framework: "Cline", IDs: "Cline's id of the message, or its place among them",
 	Roots: []string{".", "data/sessions", "sessions"}, Home: "cline",
-	Inner:  inner,
+	Inner:  storageAbove,
 	Shape:  "ID/ID.messages.json or tasks/ID/api_conversation_history.json with messages",
 	Noun:   "a session of Cline",
 	Signs:  func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
@@ -92,8 +92,8 @@ func signOf(head []byte) chat.Sign {
 	return sign
 }
 
-// inner returns how far above a folder the storage is.
-func inner(dir string, t tree.Tree) int {
+// storageAbove returns how far above a folder the storage is.
+func storageAbove(dir string, t tree.Tree) int {
 	has := func(file string) bool {
 		at, err := t.Stamp(file)
 		return err == nil && at.Kind != files.Nothing

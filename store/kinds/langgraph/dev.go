@@ -319,13 +319,10 @@ func (inFiles) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids []s
 		}, "SELECT type, blob FROM checkpoint_blobs"+ofSession+" AND channel = ? AND version = ?", append(slices.Clone(at.Key), key[0], key[1])...)
 	}
 	for _, c := range list {
-		row(stored.checkpoint(c.id, c.beside, c.whole))
+		row(stored.joinCheckpoint(c.id, c.beside, c.whole))
 	}
 	return err
 }
-
-// findProgram implements layout: the server goes on from any checkpoint, as no program for people does.
-func (inFiles) findProgram(context.Context, rows.Tx) (*program, error) { return nil, nil }
 
 // callServer returns a call of the server's API with an input, which goes on from a checkpoint.
 func (o *onward) callServer(at rows.Place, id, input string) string {

@@ -153,7 +153,7 @@ func TestDev_isRecognised(t *testing.T) {
 		t.Errorf("without a file: %v, %v", ok, err)
 	}
 	around := store.Surroundings{Home: t.TempDir(), Work: filepath.Join(t.TempDir(), "project", "src")}
-	if list := places(around); !slices.Contains(list, filepath.Join(filepath.Dir(around.Work), ".langgraph_api")) {
+	if list := kind.Places(around); !slices.Contains(list, filepath.Join(filepath.Dir(around.Work), ".langgraph_api")) {
 		t.Error(list)
 	}
 }

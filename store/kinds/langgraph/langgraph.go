@@ -34,6 +34,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/rows"
 	"hindcast/store/media/files"
 )
@@ -50,15 +51,15 @@ var kind = rows.Kind{
 	Snapshots: "checkpoints",
 	Key:       []string{"thread_id", "checkpoint_ns"},
 	ID:        "checkpoint_id",
-	Places:    places,
+	Places:    func(around store.Surroundings) []string { return chat.Upward(around, ".langgraph_api") },
 }
 
-// Kind describes the checkpoints of LangGraph in a SQLite file, and in a database on a server. data is the user's
+// Kind describes the checkpoints of LangGraph in a SQLite file that no program of [DeepAgents] keeps, and in a database on a server. data is the user's
 // folder for data.
 func Kind(cache *files.Cache, data string) engine.Kind {
 	k, on, in := kind, kind, kind
-	k.Format, k.Cache = inFile{format{inSQLite{}}}, cache
-	in.Format, in.Cache, in.Made = inFile{format{inFiles{}}}, cache, &folder
+	k.Format, k.Cache, k.Mark = inFile{format{layout: inSQLite{}}}, cache, "SELECT NOT ("+deepAgents.mark+")"
+	in.Format, in.Cache, in.Made = inFile{format{layout: inFiles{}}}, cache, &folder
 	in.Does = nil
 	in.Lacks = "langgraph dev has its threads in memory and writes its files whole: the Resume tab has the call of its API"
 	k.Folder = &in
@@ -67,12 +68,16 @@ func Kind(cache *files.Cache, data string) engine.Kind {
 		"checkpoint_blobs":  "thread_id checkpoint_ns channel version type blob",
 		"checkpoint_writes": "thread_id checkpoint_ns checkpoint_id task_id idx channel type blob",
 	}
-	on.Format = lister{format{inPostgres{}}}
+	on.Format = lister{format{layout: inPostgres{}}}
 	return k.Kind(&on, data)
 }
 
 // format implements rows.Format.
-type format struct{ layout layout }
+type format struct {
+	layout layout
+	// program keeps the threads; nil stands for one of the user's own.
+	program *program
+}
 
 // layout is how the tables hold what LangGraph writes.
 type layout interface {
@@ -95,8 +100,6 @@ type layout interface {
 	// withValue returns a checkpoint's row with another value of a channel, which edit computes from the
 	// present one. It also returns the steps for related rows, or the reason why the value cannot be set.
 	withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error)
-	// findProgram returns the program that keeps the threads, nil where it is one of the user's own.
-	findProgram(ctx context.Context, t rows.Tx) (*program, error)
 	// writesTable returns the table of the tasks' writes, and the ORDER BY clause for the order in which they were
 	// made.
 	writesTable() (table, inOrder string)
@@ -684,11 +687,10 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	}
 	about.Gaps = s.channelGaps()
 	about.Resume = next.resumeCalls(at, id)
-	keeper, err := f.layout.findProgram(ctx, t)
-	if keeper != nil {
-		about.Resume = keeper.resumeCalls(at.Key[0].(string), next.resumeCalls(at, "")[0].Then, next.head)
+	if f.program != nil {
+		about.Resume = f.program.resumeCalls(at.Key[0].(string), next.resumeCalls(at, "")[0].Then, next.head)
 	}
-	return about, err
+	return about, nil
 }
 
 // onward holds the tasks that can run on from a checkpoint.

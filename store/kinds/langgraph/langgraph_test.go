@@ -553,7 +553,7 @@ func TestDamage_pages(t *testing.T) {
 // What all states take follows what is new in them, and the newest alone is read with what was written on it.
 func TestWeave(t *testing.T) {
 	k := kind
-	k.Format = inFile{format{inSQLite{}}}
+	k.Format = inFile{format{layout: inSQLite{}}}
 	weavetest.Weaves(t, k, "long", 1, long)
 }
 
@@ -561,7 +561,7 @@ func TestWeave(t *testing.T) {
 func TestList_isThatOfTheLogs(t *testing.T) {
 	for _, name := range []string{"agent.db", "delta.db", "encrypted.db", "failed.db", "functional.db", "js.db", "old-0.2.5-json.db", "pickle.db", "subgraph.db", "types.db"} {
 		k, path := kind, recorded(name)
-		k.Format = format{inSQLite{}}
+		k.Format = format{layout: inSQLite{}}
 		want := storetest.Sessions(t, storetest.OpenStore(t, k.Kind(nil, "").Kind, path))
 		if got := storetest.Sessions(t, open(t, path)); len(got) == 0 || !slices.Equal(got, want) {
 			t.Errorf("%s lists\n%+v\nits logs are\n%+v", name, got, want)

@@ -258,12 +258,8 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		next.Loads += "; " + orNothing(conversation.List(to.left, conversation.OneLine)) + " runs next"
 	}
 	next.Calls = to.resumeCalls(after.Place, "")
-	keeper, err := f.layout.findProgram(ctx, t)
-	if err != nil {
-		return next, err
-	}
-	if keeper != nil {
-		next.Calls = keeper.resumeCalls(after.Key[0].(string), next.Calls[0].Then, true)
+	if f.program != nil {
+		next.Calls = f.program.resumeCalls(after.Key[0].(string), next.Calls[0].Then, true)
 		return next, nil
 	}
 	if m == nil || m.New != nil || m.Repairs {

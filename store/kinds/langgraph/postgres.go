@@ -189,8 +189,8 @@ func (b *besides) addValue(channel, version, encoding string, value []byte) {
 	b.values[[2]string{channel, version}] = &is
 }
 
-// checkpoint returns a checkpoint, which is JSON, with the values of its channels.
-func (b *besides) checkpoint(id string, beside, whole []byte) *storedCheckpoint {
+// joinCheckpoint returns a checkpoint, which is JSON, with the values of its channels.
+func (b *besides) joinCheckpoint(id string, beside, whole []byte) *storedCheckpoint {
 	s := &storedCheckpoint{id: id, beside: beside, more: b.more[id]}
 	s.version, _ = strconv.ParseFloat(string(jsontape.FindMember(whole, `"v"`)), 64)
 	eachChannel(whole, func(channel, version string) bool { return b.values[[2]string{channel, version}] != nil }, func(name []byte, version string, inline []byte) {
@@ -230,7 +230,7 @@ func (inPostgres) eachStored(ctx context.Context, t rows.Tx, at rows.Place, ids 
 		var id string
 		var beside, whole []byte
 		err := scan(&id, &beside, &whole)
-		s := stored.checkpoint(id, beside, whole)
+		s := stored.joinCheckpoint(id, beside, whole)
 		s.more = s.more || jsontape.FindMember(whole, `"channel_values"`) == nil
 		row(s)
 		return err

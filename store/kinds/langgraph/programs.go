@@ -8,17 +8,20 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/engine/rows"
+	"hindcast/store/media/files"
 )
 
 // program is a program for people that keeps its threads with SqliteSaver. It goes on from the head alone, by a
 // command.
 type program struct {
+	name, framework string
 	// places are where it keeps them, below the folder of the user.
 	places []string
-	// is is a query that reports whether a database is its own.
-	is string
+	// mark is the condition that a database is its own.
+	mark string
 	// names is a table with a name for each thread, in the columns thread_id and name. It may not be there.
 	names string
 	// folder is the member of a checkpoint's metadata that has the folder of the thread.
@@ -27,45 +30,35 @@ type program struct {
 	resume []string
 }
 
-// programs are the known programs. For Deep Agents Code see deepagents_code/sessions.py and state_migration.py
-// 0.1.57.
-var programs = []program{{
+// deepAgents is Deep Agents Code: see deepagents_code/sessions.py and state_migration.py 0.1.88.
+var deepAgents = program{
+	name: "deepagents", framework: "Deep Agents Code",
 	places: []string{".deepagents/.state/sessions.db", ".deepagents/sessions.db"},
-	is: `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'dcode_thread_names' OR name LIKE 'idx~_dcode~_threads~_list%' ESCAPE '~')
-		OR EXISTS (SELECT 1 FROM pragma_database_list WHERE name = 'main' AND replace(file, '\', '/') LIKE '%/.deepagents/%')
-		OR ifnull((SELECT iif(json_valid(CAST(metadata AS TEXT)), json_type(CAST(metadata AS TEXT), '$.agent_name') = 'text' AND json_type(CAST(metadata AS TEXT), '$.updated_at') = 'text', 0)
-			FROM checkpoints WHERE checkpoint_ns = '' ORDER BY rowid DESC LIMIT 1), 0)`,
+	mark: `EXISTS (SELECT 1 FROM sqlite_schema WHERE name LIKE 'dcode~_%' ESCAPE '~' OR name LIKE 'idx~_dcode~_%' ESCAPE '~')
+		OR EXISTS (SELECT 1 FROM pragma_database_list WHERE name = 'main' AND replace(file, '\', '/') LIKE '%/.deepagents/%')`,
 	names:  "dcode_thread_names",
 	folder: "cwd",
 	resume: []string{"dcode", "-r"},
-}}
+}
 
-// places returns where programs keep their threads, and the server of `langgraph dev` those of a project.
-func places(around store.Surroundings) (list []string) {
-	list = chat.Upward(around, ".langgraph_api")
-	for _, p := range programs {
-		for _, place := range p.places {
-			if around.Home != "" {
-				list = append(list, filepath.Join(around.Home, filepath.FromSlash(place)))
-			}
+// DeepAgents describes the threads of Deep Agents Code, which are LangGraph's checkpoints in a SQLite file. data is as
+// for [Kind].
+func DeepAgents(cache *files.Cache, data string) engine.Kind {
+	p, k := &deepAgents, kind
+	k.Name, k.Framework, k.Mark, k.Places = p.name, p.framework, "SELECT "+p.mark, p.listPlaces
+	k.Format, k.Cache = inFile{format{inSQLite{}, p}}, cache
+	return k.Kind(nil, data)
+}
+
+// listPlaces returns where the program keeps its threads.
+func (p *program) listPlaces(around store.Surroundings) (list []string) {
+	for _, place := range p.places {
+		if around.Home != "" {
+			list = append(list, filepath.Join(around.Home, filepath.FromSlash(place)))
 		}
 	}
 	return list
 }
-
-// findProgram returns the program that keeps a database, nil for another one.
-func (inSQLite) findProgram(ctx context.Context, t rows.Tx) (*program, error) {
-	for i := range programs {
-		var is bool
-		if err := t.Row(ctx, programs[i].is).Scan(&is); err != nil || is {
-			return &programs[i], err
-		}
-	}
-	return nil, nil
-}
-
-// findProgram implements layout: no program that is known keeps its threads on a server.
-func (inPostgres) findProgram(context.Context, rows.Tx) (*program, error) { return nil, nil }
 
 // resumeCalls returns how a program goes on with a thread. It goes on from the head: from another checkpoint only once
 // that is restored.
@@ -90,12 +83,9 @@ type inFile struct{ format }
 // List implements rows.Lister. Of the threads of a program, which may have gigabytes of states, it reads indexes,
 // and what a thread began with where that is small. See listThreads for another database.
 func (f inFile) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
-	p, err := f.layout.findProgram(ctx, t)
-	if err == nil && p == nil {
+	p := f.program
+	if p == nil {
 		return listThreads(ctx, t)
-	}
-	if err != nil {
-		return nil, err
 	}
 	named, err := p.threadTitles(ctx, t)
 	if err != nil {

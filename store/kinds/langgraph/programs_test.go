@@ -37,12 +37,12 @@ func TestPlaces(t *testing.T) {
 	for _, place := range []string{".deepagents/.state/sessions.db", ".deepagents/sessions.db"} {
 		path := dcode(t, place)
 		home := strings.TrimSuffix(path, filepath.FromSlash("/"+place))
-		found := store.Kinds{Kind(nil, "").Kind}.Look(t.Context(), store.Surroundings{Home: home})
+		found := store.Kinds{DeepAgents(nil, "").Kind}.Look(t.Context(), store.Surroundings{Home: home})
 		if len(found) != 1 || found[0].At != path {
 			t.Errorf("%s: %+v", place, found)
 		}
 	}
-	if list := places(store.Surroundings{}); len(list) != 0 {
+	if list := deepAgents.listPlaces(store.Surroundings{}); len(list) != 0 {
 		t.Errorf("without a folder of the user: %q", list)
 	}
 }
@@ -53,11 +53,11 @@ func TestPrograms(t *testing.T) {
 		as, change string
 		title      string
 	}{
-		"by its place":    {".deepagents/.state/sessions.db", "UPDATE checkpoints SET metadata = CAST(json_remove(CAST(metadata AS TEXT), '$.agent_name') AS BLOB)", "hello, größe dich"},
-		"by its metadata": {"copy.db", "", "hello, größe dich"},
-		"by its index":    {"copy.db", "CREATE INDEX idx_dcode_threads_list_v2 ON checkpoints(thread_id)", "hello, größe dich"},
-		"with names":      {"copy.db", "CREATE TABLE dcode_thread_names (thread_id TEXT PRIMARY KEY, name TEXT); INSERT INTO dcode_thread_names VALUES ('tour', 'The tour'), ('other', '')", "The tour"},
-		"with damage":     {".deepagents/sessions.db", "UPDATE checkpoints SET metadata = x'7b' WHERE rowid = 1", "hello, größe dich"},
+		"by its place":  {".deepagents/.state/sessions.db", "UPDATE checkpoints SET metadata = CAST(json_remove(CAST(metadata AS TEXT), '$.agent_name') AS BLOB)", "hello, größe dich"},
+		"by its tables": {"copy.db", "CREATE TABLE dcode_thread_workspaces (thread_id TEXT PRIMARY KEY NOT NULL)", "hello, größe dich"},
+		"by its index":  {"copy.db", "CREATE INDEX idx_dcode_threads_list_v2 ON checkpoints(thread_id)", "hello, größe dich"},
+		"with names":    {"copy.db", "CREATE TABLE dcode_thread_names (thread_id TEXT PRIMARY KEY, name TEXT); INSERT INTO dcode_thread_names VALUES ('tour', 'The tour'), ('other', '')", "The tour"},
+		"with damage":   {".deepagents/sessions.db", "UPDATE checkpoints SET metadata = x'7b' WHERE rowid = 1", "hello, größe dich"},
 	} {
 		path := dcode(t, c.as)
 		for _, statement := range strings.Split(c.change, "; ") {
@@ -65,7 +65,7 @@ func TestPrograms(t *testing.T) {
 				execute(t, path, statement)
 			}
 		}
-		s := open(t, path)
+		s := storetest.OpenStore(t, DeepAgents(nil, "").Kind, path)
 		list := storetest.Sessions(t, s)
 		i := slices.IndexFunc(list, func(info model.SessionInfo) bool { return info.ID == "tour" })
 		if i < 0 || list[i].Snapshots != store.Uncounted || list[i].Project != "/home/demo/shop" && name != "with damage" {
@@ -95,6 +95,9 @@ func TestPrograms(t *testing.T) {
 	}
 	// A thread of a program of the user's own goes on by a call, and its list counts.
 	s := open(t, recorded("agent.db"))
+	if _, is, err := DeepAgents(nil, "").Recognise(t.Context(), recorded("agent.db")); is || err != nil {
+		t.Errorf("it is one of Deep Agents Code: %v, %v", is, err)
+	}
 	if info := storetest.Sessions(t, s)[0]; info.Snapshots <= 0 || strings.Contains(about(t, s, storetest.Headers(t, s, info.ID)[0]), "dcode") {
 		t.Errorf("%+v", info)
 	}

@@ -56,6 +56,8 @@ var counted = []Layout{
 var later = []Layout{
 	{"cline", "coding/cline", "~/.cline/data/sessions"},
 	{"droid", "coding/droid", "~/.factory/sessions"},
+	{"kimi-cli", "coding/kimi-cli", "~/.kimi/sessions"},
+	{"deepagents", "langgraph/deepagents.db", "~/.deepagents/.state/sessions.db"},
 }
 
 // Later returns the stores of the machine that no page counts, in no order.
