@@ -285,6 +285,21 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 	commandPage.holdGenerated(t, "commands", table.String())
 }
 
+// The files for agents are printed from the help of the commands.
+func TestREADME_agentsReadTheHelpOfTheProgram(t *testing.T) {
+	for file, topic := range map[string]string{"SKILL.md": "agents", "llms.txt": "llms"} {
+		printed := shell(t, t.TempDir(), "hindcast help "+topic)
+		if updating() {
+			if err := os.WriteFile(file, []byte(printed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != printed {
+			t.Errorf("%s is stale; go test -run TestREADME_agentsReadTheHelpOfTheProgram -update . writes it again: %v", file, err)
+		}
+	}
+}
+
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 // The test runs every line behind a "$ ", all of a page in one directory, and compares the output with the lines that

@@ -22,7 +22,8 @@ import (
 
 // doctorCommand is `hindcast doctor`.
 func (a *App) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	secrets := false
+	cmd := &cobra.Command{
 		Use:   "doctor [STORE...] [SESSION]",
 		Short: "list every fault found, with the framework's own verdict",
 		Long: `Doctor says as what a store was recognised, and lists every fault that it finds
@@ -33,6 +34,10 @@ A directory that is no store itself is searched: doctor lists the stores below i
 as what each was recognised and why, and what was passed over. If there is one
 only, it is examined too. If there is none, the exit code is 1.
 
+It notes the sessions that their tool deletes for their age within two weeks, which
+hindcast keep keeps; and with --secrets where texts have secrets of a known shape, by
+place and kind, never the secrets themselves.
+
 It changes nothing; where hindcast repair or hindcast purge can mend something, a
 hindcast fork stays when the session goes, or hindcast fork --join makes one of pieces,
 it says so. With --json a store gives an array of
@@ -40,7 +45,8 @@ it says so. With --json a store gives an array of
 {stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
 one store only.`,
 		Example: `  hindcast doctor ~/.strands/sessions
-  hindcast doctor ~/.strands/sessions chat`,
+  hindcast doctor ~/.strands/sessions chat
+  hindcast doctor --secrets`,
 		Args:              a.argsCheck(oneOrAll),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
@@ -50,17 +56,19 @@ one store only.`,
 			}
 			if len(args) < 2 && isDirectory(dir) {
 				if _, err := a.Kinds.Identify(ctx, dir); errors.Is(err, store.ErrUnrecognised) {
-					return a.surveyFolder(ctx, p, dir)
+					return a.surveyFolder(ctx, p, dir, secrets)
 				}
 			}
-			return a.withSubject(oneOrAll, a.doctorOf)(ctx, p, args)
+			return a.withSubject(oneOrAll, func(ctx context.Context, p *printer, of *subject) error { return a.doctorOf(ctx, p, of, secrets) })(ctx, p, args)
 		}),
 	}
+	cmd.Flags().BoolVar(&secrets, "secrets", false, "note where texts have secrets")
+	return cmd
 }
 
 // doctorOf lists the faults of a session, or of the stores. A store that cannot be looked at does not keep the others
-// from it.
-func (a *App) doctorOf(ctx context.Context, p *printer, of *subject) (failed error) {
+// from it. It looks for secrets if secrets is true.
+func (a *App) doctorOf(ctx context.Context, p *printer, of *subject, secrets bool) (failed error) {
 	all := []remedied{}
 	first := true
 	for s, err := range of.home.FindStores(ctx) {
@@ -75,7 +83,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, of *subject) (failed err
 			p.WriteByte('\n')
 		}
 		first = false
-		faults, err := a.examineOf(ctx, p, of, s)
+		faults, err := a.examineOf(ctx, p, of, s, secrets)
 		all, failed = append(all, faults...), errors.Join(failed, err)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -95,12 +103,12 @@ func (a *App) doctorOf(ctx context.Context, p *printer, of *subject) (failed err
 
 // examineOf returns the faults of a store, or of the session of it that is meant, and writes them unless they go into a
 // document.
-func (a *App) examineOf(ctx context.Context, p *printer, of *subject, s *home.Store) ([]remedied, error) {
+func (a *App) examineOf(ctx context.Context, p *printer, of *subject, s *home.Store, secrets bool) ([]remedied, error) {
 	opened, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := a.examineStore(ctx, &s.Identity, opened, of.session, of.nameStore(s))
+	seen, err := a.examineStore(ctx, &s.Identity, opened, &of.info, of.nameStore(s), secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +145,21 @@ type examined struct {
 	kind   string
 }
 
-// examineStore looks at all of a store, or at one session. The address is the one by which a person names the store.
-func (a *App) examineStore(ctx context.Context, id *store.Identity, s store.Store, session, address string) (e examined, err error) {
+// examineStore looks at one session, or at all of a store where that has no id. The address is the one by which a person
+// names the store.
+func (a *App) examineStore(ctx context.Context, id *store.Identity, s store.Store, session *model.SessionInfo, address string, secrets bool) (e examined, err error) {
 	if e.list, err = runCheckups(ctx, s, session); err != nil {
 		return e, err
 	}
 	for i := range e.list {
-		addRemedies(ctx, s, &e.list[i], shellWord(address), a.serverFlag(id))
+		c := &e.list[i]
+		addRemedies(ctx, s, c, shellWord(address), a.serverFlag(id))
+		c.addEnd(shellWord(address))
+		if secrets && c.of != "" {
+			if err := c.addSecrets(ctx, s); err != nil {
+				return e, fmt.Errorf("look for secrets in session %q: %w", c.of, err)
+			}
+		}
 	}
 	own, _ := a.Kinds.FindKind(s.Kind())
 	e.framework = cmp.Or(id.Framework, own.Framework)
@@ -218,6 +234,7 @@ func addRemedies(ctx context.Context, s store.Store, c *checkup, named, server s
 // checkup has the faults of one session, or of the store itself.
 type checkup struct {
 	of     string // "" for the store
+	info   model.SessionInfo
 	faults []model.Fault
 	// next are the commands that mend some of the faults, or save the session from them.
 	next []string
@@ -279,13 +296,13 @@ const FaultSession = "unreadable-session"
 // runCheckups looks at one session, or at the store and all of its sessions, at several at
 // once. Of all sessions, one that cannot be looked at is a fault, and so is a list that cannot be
 // read of a store that has a fault, which tells more.
-func runCheckups(ctx context.Context, s store.Store, session string) ([]checkup, error) {
-	faults, err := s.Faults(ctx, session)
+func runCheckups(ctx context.Context, s store.Store, session *model.SessionInfo) ([]checkup, error) {
+	faults, err := s.Faults(ctx, session.ID)
 	if err != nil {
 		return nil, err
 	}
-	list := []checkup{{of: session, faults: faults}}
-	if session != "" {
+	list := []checkup{{of: session.ID, info: *session, faults: faults}}
+	if session.ID != "" {
 		return list, nil
 	}
 	for info, err := range s.Sessions(ctx) {
@@ -296,7 +313,7 @@ func runCheckups(ctx context.Context, s store.Store, session string) ([]checkup,
 			list[0].faults = append(list[0].faults, model.Fault{Code: FaultSession, Severity: model.Stops, Meaning: err.Error()})
 			break
 		}
-		list = append(list, checkup{of: info.ID})
+		list = append(list, checkup{of: info.ID, info: info})
 	}
 	err = store.RunParallel(ctx, runtime.GOMAXPROCS(0), len(list)-1, func(i int) { list[1+i].checkSession(ctx, s) })
 	for i := range list[1:] { // what is wrong with the store is told once

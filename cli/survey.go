@@ -31,9 +31,10 @@ type passedJSON struct {
 	Why  string `json:"why"`
 }
 
-// surveyFolder lists the stores below a directory that is no store itself, and the files that were passed over. If
+// surveyFolder lists the stores below a directory that is no store itself, and the files that were passed over; secrets is as for
+// doctorOf. If
 // there is only one store, survey examines it too.
-func (a *App) surveyFolder(ctx context.Context, p *printer, dir string) error {
+func (a *App) surveyFolder(ctx context.Context, p *printer, dir string, secrets bool) error {
 	all := surveyJSON{Stores: []storeJSON{}, PassedOver: []passedJSON{}}
 	var only store.Identity
 	for f, err := range survey.Folder(ctx, a.Kinds, dir) {
@@ -63,7 +64,7 @@ func (a *App) surveyFolder(ctx context.Context, p *printer, dir string) error {
 		}
 		defer s.Close()
 		var seen examined
-		if seen, failed = a.examineStore(ctx, &only, s, "", only.At); failed == nil {
+		if seen, failed = a.examineStore(ctx, &only, s, new(model.SessionInfo), only.At, secrets); failed == nil {
 			list, release = seen.list, seen.release
 			all.Faults = faultsOf(list, release)
 		}

@@ -7,7 +7,6 @@ package picker
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -387,18 +386,11 @@ func (p *Pane) dangerOf(row *Row) string {
 	if !row.GoneSince.IsZero() {
 		return "gone since " + row.GoneSince.In(p.content.day.now.Location()).Format("Jan 2 2006")
 	}
-	const day, soon = 24 * time.Hour, 3 * 24 * time.Hour
-	left := row.ExpiresAt.Sub(p.content.day.now)
-	switch {
-	case row.ExpiresAt.IsZero() || left > soon:
-		return ""
-	case left <= 0:
-		return "the next start deletes this session"
-	case left < day:
-		return fmt.Sprintf("deleted in %d h", left/time.Hour+1)
-	}
-	return fmt.Sprintf("deleted in %d d", left/day)
+	return row.DescribeEnd(p.content.day.now, soon)
 }
+
+// soon is how long before a session is deleted its row says so.
+const soon = 3 * 24 * time.Hour
 
 // textOf returns the text of a column for a row.
 func (p *Pane) textOf(c *column, i int) string {
