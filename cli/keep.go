@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,7 @@ import (
 // keepCommand is `hindcast keep`.
 func (a *App) keepCommand() *cobra.Command {
 	var to string
-	var schedule bool
+	var schedule, watch bool
 	cmd := &cobra.Command{
 		Use:   "keep [STORE...]",
 		Short: "keep the files of sessions, so that none is lost when its tool deletes them",
@@ -28,7 +30,8 @@ written over is kept in both versions. Nothing ever leaves the archive by itself
 
 The archive is hindcast/kept.db in $XDG_DATA_HOME or ~/.local/share, for your eyes alone.
 hindcast give-back puts a session back that was deleted. --schedule prints what has the
-system keep sessions every hour, and changes nothing.
+system keep sessions every hour, and changes nothing. --watch goes on until it is stopped,
+and keeps what is written meanwhile.
 
 Files that no session needs are left out, such as the credentials of a tool. Sessions that
 are rows of a database are not kept yet, and it says so.`,
@@ -41,11 +44,15 @@ are rows of a database are not kept yet, and it says so.`,
 			if schedule {
 				return p.writeSchedule()
 			}
-			return a.onArchive(to, func(archive home.Archive) error { return a.keepStores(ctx, p, archive, args) })
+			return a.onArchive(to, func(archive home.Archive) error { return a.keepStores(ctx, p, archive, args, watch) })
 		}),
 	}
 	cmd.Flags().BoolVar(&schedule, "schedule", false, "print what has the system keep sessions every hour, and change nothing")
+	cmd.Flags().BoolVar(&watch, "watch", false, "go on until it is stopped, and keep what is written meanwhile")
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if watch && (schedule || asJSON(cmd)) {
+			return usagef("keep --watch goes on, and takes neither --schedule nor --json")
+		}
 		if schedule && (len(args) > 0 || asJSON(cmd)) {
 			return usagef("keep --schedule prints text, and takes neither a STORE nor --json")
 		}
@@ -95,8 +102,8 @@ type keptStoreJSON struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// keepStores keeps the stores that words name, or all.
-func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, args []string) (failed error) {
+// keepStores keeps the stores that words name, or all; to watch, until ctx ends.
+func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, args []string, watch bool) error {
 	h, _, rest, err := a.homeOf(ctx, allStores, args)
 	if err != nil {
 		return err
@@ -105,7 +112,75 @@ func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, 
 	if len(rest) > 0 {
 		return usagef("keep: %.80q is no store", rest[0])
 	}
-	done := keepJSON{Archive: archive.Path(), Stores: []keptStoreJSON{}}
+	done, failed := keepRound(ctx, h, archive)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	switch {
+	case p.json:
+		return errors.Join(p.writeDocument(done), failed)
+	case len(done.Stores) == 0 && failed == nil && !watch:
+		return noStore()
+	}
+	p.writeKept(done)
+	if watch && failed == nil {
+		return keepWatched(ctx, p, h, archive)
+	}
+	return failed
+}
+
+// longestShare is how much longer than a round of keeping the pause behind it is.
+const longestShare = 4
+
+// keepWatched keeps the stores again after each change, until ctx ends, and writes what was new. Rounds are a pause apart, so that an
+// agent that writes all the time costs a part of the time.
+func keepWatched(ctx context.Context, p *printer, h *home.Home, archive home.Archive) error {
+	for s, err := range h.FindStores(ctx) {
+		if err == nil && !s.Gone {
+			_, _ = s.Open(ctx) // a store that cannot be opened is not watched
+		}
+	}
+	changes, err := h.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	for again := true; ; {
+		if again { // also what was written before the watch began
+			begun := time.Now()
+			done, failed := keepRound(ctx, h, archive)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if failed != nil {
+				return failed
+			}
+			done.Stores = slices.DeleteFunc(done.Stores, func(s keptStoreJSON) bool { return s.Error != "" || s.Changed+s.Gone == 0 })
+			if len(done.Stores) > 0 {
+				p.writeKept(done)
+			}
+			if err := p.Flush(); err != nil {
+				return err
+			}
+			select {
+			case <-time.After(longestShare * time.Since(begun)):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		select {
+		case _, again = <-changes:
+			if !again {
+				return nil
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// keepRound keeps the stores of a home once.
+func keepRound(ctx context.Context, h *home.Home, archive home.Archive) (done *keepJSON, failed error) {
+	done = &keepJSON{Archive: archive.Path(), Stores: []keptStoreJSON{}}
 	for s, err := range h.FindStores(ctx) {
 		if err != nil {
 			failed = errors.Join(failed, err)
@@ -116,7 +191,7 @@ func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, 
 		}
 		kept, err := archive.Keep(ctx, s.Found)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return done, nil
 		}
 		row := keptStoreJSON{
 			Kind: s.Name, Address: printable.Addresses(s.At), Files: kept.Files, Changed: kept.Changed, Gone: kept.Gone,
@@ -127,14 +202,7 @@ func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, 
 		}
 		done.Stores = append(done.Stores, row)
 	}
-	switch {
-	case p.json:
-		return errors.Join(p.writeDocument(done), failed)
-	case len(done.Stores) == 0 && failed == nil:
-		return noStore()
-	}
-	p.writeKept(&done)
-	return failed
+	return done, failed
 }
 
 // writeKept writes a table of the stores that were kept, and below it the stores that were not.

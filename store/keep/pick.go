@@ -32,6 +32,9 @@ import (
 // errTables: a store has its sessions in the tables of a database.
 var errTables = errors.New("its sessions are rows of a database, which are not kept yet: hindcast convert copies one")
 
+// errInPlace: a store is made of files, and its kind reads them where they are.
+var errInPlace = errors.New("its files are read in place alone, and are not kept yet: hindcast convert copies a session")
+
 // picked is a file that belongs to a store.
 type picked struct {
 	name string // whole, with slashes
@@ -45,6 +48,9 @@ func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string) ([]pi
 		return nil, err
 	}
 	if !k.Copied {
+		if info.IsDir() && !hasDatabase(filepath.ToSlash(at), 3) {
+			return nil, errInPlace
+		}
 		return nil, errTables
 	}
 	seen := newRecorder()
@@ -167,6 +173,14 @@ func addBelow(ctx context.Context, dir string, add func(name string, info fs.Fil
 		}
 	}
 	return err
+}
+
+// hasDatabase reports whether there is a database in a folder, so many folders deep.
+func hasDatabase(dir string, deep int) (found bool) {
+	_ = eachEntry(dir, func(name string, info fs.FileInfo) { // a folder that cannot be read has none
+		found = found || !info.IsDir() && isDatabase(name) || info.IsDir() && deep > 1 && hasDatabase(name, deep-1)
+	})
+	return found
 }
 
 // isDatabase reports whether a file is a database by its name.

@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -624,6 +625,60 @@ func wordsOf(t *testing.T, state []byte) (words []string) {
 		}
 	}
 	return words
+}
+
+// TestKeep_watch keeps what is written while the program watches, and ends by a signal with all of it whole.
+func TestKeep_watch(t *testing.T) {
+	hindcast := program.Path(t)
+	x := keepTranscript(t)
+	run := exec.CommandContext(t.Context(), hindcast, "keep", x.At, "--to", x.a.Path(), "--watch")
+	run.Env = append(os.Environ(), "HINDCAST_CACHE=off")
+	out, err := run.StdoutPipe()
+	if err == nil {
+		err = run.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	next := func() {
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), " new in ") {
+				return
+			}
+		}
+		t.Fatal("the program ended")
+	}
+	next()
+	for i := range uint64(3) {
+		x.write(t, records(i, 50_000))
+		next()
+	}
+	if err := run.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	x.keep(t)
+	x.sameBytes(t, x.file)
+	verifySound(t, x.a, len(readAll(t, x.At)))
+}
+
+// A store of files that is not kept is not called a database.
+func TestKeep_inPlace(t *testing.T) {
+	x := keepTranscript(t)
+	for _, address := range addresses(t)["agno"] {
+		info, err := os.Stat(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, _ := allKinds.FindKind("agno")
+		_, err = x.a.Keep(t.Context(), store.Found{Identity: store.Identity{Kind: k, At: address}})
+		if err == nil || strings.Contains(err.Error(), "rows of a database") == info.IsDir() {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
 }
 
 // TestKeep_forget removes a session from the archive: its bytes are in no file of that, those of the others are as they were, and it is not
