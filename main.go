@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"io"
 	"iter"
@@ -76,9 +77,15 @@ func collectOften(heap []metrics.Sample) {
 // by the next opening, as after a kill.
 const grace = 5 * time.Second
 
+// notice has the terms of all that is linked into the program.
+//
+//go:embed NOTICE
+var notice string
+
 func app() *cli.App {
 	return &cli.App{
 		Version:      version(),
+		Notice:       notice,
 		Kinds:        kinds.All(keptNotes(), ownData()),
 		Create:       kinds.Create,
 		Decode:       jsonl.Read,

@@ -29,6 +29,8 @@ type Encoder func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
 type App struct {
 	// Version is the version that --version prints.
 	Version string
+	// Notice has the terms of all that is linked into the program.
+	Notice string
 	// Kinds are the kinds of store that can be opened.
 	Kinds store.Kinds
 	// Create makes an empty store of the native kind at a path where nothing is yet, or where
@@ -257,7 +259,7 @@ lists them.`,
 		{"Look", []*cobra.Command{a.sessionsCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.filesCommand(), a.commandsCommand(), a.historyCommand(), a.blameCommand(), a.findCommand(), a.bisectCommand(), a.grepCommand(), a.divergeCommand(), a.statsCommand(), a.messagesCommand(), a.contextCommand(), a.checkpointCommand(), a.labelCommand(), a.labelsCommand(), a.doctorCommand()}},
 		{"Go back", []*cobra.Command{a.restoreCommand(), a.forkCommand(), a.continueCommand(kinds), a.editCommand(), a.runCommand(), a.undoCommand(), a.redoCommand(), a.journalCommand(), a.repairCommand(), a.purgeCommand(), a.giveBackCommand(), a.forgetCommand()}},
 		{"Move", []*cobra.Command{a.exportCommand(), a.reportCommand(), a.importCommand(), a.convertCommand(), a.keepCommand()}},
-		{"Other", []*cobra.Command{a.homeCommand(), a.demoCommand(), a.mcpCommand(), a.schemaCommand(), a.versionCommand()}},
+		{"Other", []*cobra.Command{a.homeCommand(), a.demoCommand(), a.licensesCommand(), a.mcpCommand(), a.schemaCommand(), a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -298,6 +300,23 @@ func (a *App) versionCommand() *cobra.Command {
 				return p.writeDocument(map[string]string{"version": a.Version})
 			}
 			return a.printVersion(p)
+		}),
+	}
+}
+
+// licensesCommand is `hindcast licenses`.
+func (a *App) licensesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "licenses",
+		Short:             "print the terms of all that is in the program",
+		Args:              argsBetween(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: a.runAnswer(func(_ context.Context, p *printer, _ []string) error {
+			if p.json {
+				return p.writeDocument(map[string]string{"notice": a.Notice})
+			}
+			_, err := p.WriteString(a.Notice)
+			return err
 		}),
 	}
 }
