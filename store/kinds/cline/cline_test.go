@@ -168,6 +168,23 @@ func TestRead_rooCode(t *testing.T) {
 	}
 }
 
+// The tasks of Kilo Code, which are Roo Code's, are found where VS Code keeps them, and read.
+func TestRead_kiloCode(t *testing.T) {
+	home := t.TempDir()
+	folder := filepath.Join(home, ".config", "Code", "User", "globalStorage", "kilocode.kilo-code")
+	if err := os.CopyFS(filepath.Join(folder, "tasks", listed), os.DirFS(filepath.Join(fixture, "tasks", listed))); err != nil {
+		t.Fatal(err)
+	}
+	found := store.Kinds{Kind(nil).Kind}.Look(t.Context(), store.Surroundings{Home: home, Env: func(string) string { return "" }})
+	if len(found) != 1 || !strings.HasPrefix(found[0].At, folder) {
+		t.Fatalf("%+v", found)
+	}
+	list := storetest.Sessions(t, storetest.OpenStore(t, Kind(nil).Kind, found[0].At))
+	if len(list) != 1 || list[0].Title != "Add a health check" || list[0].Snapshots < 3 {
+		t.Errorf("%+v", list)
+	}
+}
+
 // A restore and a fork name the session that they come from, as the manifests of the command of 3.0.65 do.
 func TestRead_origin(t *testing.T) {
 	for _, of := range []string{`"restoredFromSessionId":"first","restoredCheckpointRunCount":1`, `"fork":{"forkedFromSessionId":"first","forkedAt":"2026-11-30T08:09:05.902Z","source":"hindcast"}`} {

@@ -172,6 +172,19 @@ func TestTitleAndTokens(t *testing.T) {
 	}
 }
 
+// Where no record names the one before, each begins anew: Qwen Code 0.24.4, resumed, sent the last of such messages alone.
+func TestRead_withoutParents(t *testing.T) {
+	const a, b = `{"uuid":"`, `","parentUuid":null,"sessionId":"S","timestamp":"2026-01-01T00:00:01Z","cwd":"/w","type":"`
+	s := write(t, a+"u1"+b+`user","message":{"role":"user","parts":[{"text":"one"}]}}`+"\n"+a+"a1"+b+`assistant","message":{"role":"model","parts":[{"text":"two"}]}}`+"\n")
+	headers := storetest.Headers(t, s, "S")
+	if len(headers) != 2 || !headers[0].Orphaned || !headers[1].Head {
+		t.Fatalf("%+v", headers)
+	}
+	if sent := storetest.Messages(t, s, headers[1].Ref()); len(sent) != 1 {
+		t.Errorf("the head has %v", sent)
+	}
+}
+
 // FuzzRead: no file makes the reader fail, and each message is JSON.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join(fixtures, projects, "*", "*", "*.jsonl"))
