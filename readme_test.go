@@ -684,6 +684,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"agent-framework":   filepath.Join("testdata", "agent-framework", "checkpoints"),
 		"crewai":            filepath.Join("testdata", "crewai", "json"),
 		"langgraph":         filepath.Join("testdata", "langgraph", "agent.db"),
+		"deepagents":        filepath.Join("testdata", "langgraph", "deepagents.db"),
 		"adk":               filepath.Join("testdata", "adk", "sqlite_service.db"),
 		"openai-agents":     filepath.Join("testdata", "openaiagents", "sqlite_session.db"),
 		"mastra":            filepath.Join("testdata", "mastra", "store.db"),
