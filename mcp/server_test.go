@@ -173,7 +173,7 @@ func hostileValues(dir string) []any {
 		"", "-", "--", "--yes", "--output=" + dir + "/taken", "-o" + dir + "/taken", "--to=" + dir, "/etc/passwd", dir, "../..", "~", "file:///etc/passwd", "http://127.0.0.1:1/",
 		"postgres://127.0.0.1:1/x", "s3://bucket/key", "sqlite:" + dir + "/taken.db", "$(touch " + dir + "/taken)", "; touch " + dir + "/taken", "a\x00b", "\x1b]52;c;YQ==\x07",
 		"head", "#0", "\xff\xfe", strings.Repeat("x", longest+1), strings.Repeat("(", 999), "(a*)*$", `input_filename`, `env`, `$ENV`, `debug`, `[range(1e9)]`,
-		-1, 0, 1 << 40, 1.5, true, nil, []any{}, map[string]any{"x": 1},
+		-1, 0, 1e12, 1.5, true, nil, []any{}, map[string]any{"x": 1},
 	}
 }
 
