@@ -51,7 +51,7 @@ var agent = &chat.Agent{
 		return chat.Places(around, "", ".gemini/tmp")
 	},
 	Moved:  chat.Moved{Variable: "GEMINI_CLI_HOME", Below: ".gemini/tmp"},
-	Passes: "Gemini CLI passes the line over",
+	Passes: "Gemini CLI passes the line over", Lifetime: lifetimeOf,
 }
 
 // signOf identifies a file by its beginning: a log, or an older document, with messages that have content.
