@@ -107,7 +107,7 @@ var directions = []struct {
 		"data out: questions are answered from the port, whatever the kind"},
 	{"hindcast/report", []string{"hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/store", "hindcast/model/..."},
 		"a page is written from the port, whatever the kind, and by neither face"},
-	{"hindcast/mcp", []string{"hindcast/redact", "github.com/modelcontextprotocol/go-sdk/mcp"},
+	{"hindcast/mcp", []string{"hindcast/redact", "github.com/modelcontextprotocol/go-sdk/..."},
 		"what agents ask becomes a command line, which cli runs for it; it knows no store"},
 	{"hindcast/redact", []string{"hindcast/store", "hindcast/model/..."},
 		"secrets are found in the rows of any store, whatever they are shared as"},

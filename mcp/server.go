@@ -76,7 +76,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, run Run, o Options)
 				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: asked.Params.URI, MIMEType: r.is, Text: text}}}, nil
 			})
 	}
-	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: kept{out}})
+	err := server.Run(ctx, patient{&mcp.IOTransport{Reader: io.NopCloser(in), Writer: kept{out}}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return ctx.Err()
 	}
