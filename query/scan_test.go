@@ -144,7 +144,7 @@ func TestSearchHome_scansAsItReads(t *testing.T) {
 				patterns = append(patterns, query.Literal(word, query.SmartCase), query.Literal(word, query.MatchCase))
 			}
 			for _, pattern := range patterns {
-				for _, narrow := range []query.Search{{}, {Role: "assistant"}, {Role: "user"}, {Role: "system"}, {Failed: true}} {
+				for _, narrow := range []query.Search{{}, {Role: "assistant"}, {Role: "user"}, {Failed: true}} {
 					narrow.Pattern = pattern
 					got, want := find(query.HomeSearch{Search: narrow}), find(query.HomeSearch{Search: narrow, Exact: true})
 					for i := range got {

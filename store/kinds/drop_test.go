@@ -109,6 +109,7 @@ func TestDrop(t *testing.T) {
 
 // The sessions that the agents wrote have records besides messages. Each turn but the first goes out of them, where one can.
 func TestDrop_recorded(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	dropped := map[string]int{}
 	for _, kind := range dropping {

@@ -96,6 +96,7 @@ var (
 // Each text of the sessions that the agents wrote is edited, where one can. The new session's state has the other text and is the
 // same else, and its file is that of a fork but for the text.
 func TestEdit_recorded(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, kind := range textEditors {
 		t.Run(kind, func(t *testing.T) {
@@ -168,6 +169,7 @@ func TestEdit_recorded(t *testing.T) {
 
 // Where records have a text in several places, each of them changes.
 func TestEdit_repeated(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, c := range []struct {
 		path, session, snapshot, pointer string

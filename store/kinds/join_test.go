@@ -34,6 +34,7 @@ func joinPieces(t *testing.T, s store.Store, session string) (plan model.Plan, e
 // Each line of the sessions that the agents wrote is taken out, one at a time. Where the chain is in pieces then, all of them are
 // listed, a fault says so, and a join has all messages but that of the line.
 func TestJoin_recorded(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, kind := range chained[1:] {
 		t.Run(kind, func(t *testing.T) {

@@ -30,6 +30,7 @@ import (
 	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 )
 
 // besideStores are files of testdata that no store needs.
@@ -105,6 +106,7 @@ type heldFile struct {
 // TestKeep_everyFile keeps each real store: the archive has all its files, verifies, and has nothing to add when they
 // are kept again. The files of the project around a store stay behind.
 func TestKeep_everyFile(t *testing.T) {
+	skip.Sequential(t)
 	eachKept(t, func(t *testing.T, a *keep.Archive, found store.Found) {
 		all := readAll(t, found.At)
 		done, err := a.Keep(t.Context(), found)
@@ -195,6 +197,7 @@ func records(seed uint64, size int) (lines []byte) {
 // TestKeep_again keeps a transcript that grows, that is changed in the middle, and that is replaced: each time what is
 // new is added, and no more.
 func TestKeep_again(t *testing.T) {
+	skip.Sequential(t)
 	x := keepTranscript(t)
 	first := records(1, 1<<20)
 	x.write(t, first)
@@ -220,6 +223,7 @@ func TestKeep_again(t *testing.T) {
 
 // TestKeep_gone keeps a store, deletes a file of it, and puts the file back.
 func TestKeep_gone(t *testing.T) {
+	skip.Sequential(t)
 	x := keepTranscript(t)
 	data, err := os.ReadFile(x.file)
 	if err != nil {
@@ -246,6 +250,7 @@ func TestKeep_gone(t *testing.T) {
 
 // TestKeep_damaged changes each kind of byte in the archive: verify names the files, and no other.
 func TestKeep_damaged(t *testing.T) {
+	skip.Sequential(t)
 	x := keepTranscript(t)
 	x.write(t, records(3, 1<<16))
 	x.keep(t)
@@ -377,6 +382,7 @@ func goneStore(t *testing.T, a *keep.Archive, found store.Found) store.Store {
 // TestKeep_goneIsRead deletes each real store that is kept: what is kept is read by its kind as the store was, and
 // giving back each session leaves the very files that it had.
 func TestKeep_goneIsRead(t *testing.T) {
+	skip.Sequential(t)
 	eachKept(t, func(t *testing.T, a *keep.Archive, found store.Found) {
 		if _, err := a.Keep(t.Context(), found); err != nil {
 			t.Fatal(err)
@@ -506,6 +512,7 @@ func undoAll(t *testing.T, gone store.Store, all map[string]heldFile) {
 // TestKeep_inTheWay lays another file in the way of each real session that is gone: it becomes a new session with the same messages,
 // which an undo takes away, or the kind says why not. The other file stays.
 func TestKeep_inTheWay(t *testing.T) {
+	skip.Sequential(t)
 	made := map[string]int{}
 	eachKept(t, func(t *testing.T, a *keep.Archive, found store.Found) {
 		if _, err := a.Keep(t.Context(), found); err != nil {
@@ -667,6 +674,7 @@ func TestKeep_watch(t *testing.T) {
 
 // A store of files that is not kept is not called a database.
 func TestKeep_inPlace(t *testing.T) {
+	skip.Sequential(t)
 	x := keepTranscript(t)
 	for _, address := range addresses(t)["agno"] {
 		info, err := os.Stat(address)
@@ -684,6 +692,7 @@ func TestKeep_inPlace(t *testing.T) {
 // TestKeep_forget removes a session from the archive: its bytes are in no file of that, those of the others are as they were, and it is not
 // kept again.
 func TestKeep_forget(t *testing.T) {
+	skip.Sequential(t)
 	x := keepTranscript(t)
 	const session, mark = "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", "a-word-that-no-other-file-has"
 	random := rand.New(rand.NewPCG(1, 0))
@@ -754,6 +763,7 @@ func TestKeep_forget(t *testing.T) {
 
 // TestKeep_forgetAlone forgets a session of each real store: the others stay as they were, or it is refused because they are in the same file.
 func TestKeep_forgetAlone(t *testing.T) {
+	skip.Sequential(t)
 	refused, forgotten := 0, 0
 	defer func() {
 		if t.Logf("%d forgotten, %d refused", forgotten, refused); forgotten < 2*refused {
