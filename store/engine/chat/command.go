@@ -32,6 +32,17 @@ type Moved struct {
 	Below string
 }
 
+// Places returns a Places of [Agent]: the storage below the folder that the variable names, else a folder below the home,
+// with slashes.
+func (m Moved) Places(usual string) func(store.Surroundings) []string {
+	return func(around store.Surroundings) []string {
+		if dir := around.FolderOf(m.Variable); dir != "" {
+			return []string{filepath.Join(dir, filepath.FromSlash(m.Below))}
+		}
+		return Places(around, "", usual)
+	}
+}
+
 // ForeignDir returns the folder of the storage on the disk, where the agent does not look for the session
 // there; "" where it does, and where the storage is on no disk.
 func (s *Session) ForeignDir() string {

@@ -61,6 +61,37 @@ func Places(around store.Surroundings, variable, below string) []string {
 	return []string{filepath.Join(around.Home, filepath.FromSlash(below))}
 }
 
+// mostSettings bounds a file of settings.
+const mostSettings = 1 << 20
+
+// ReadSettings returns the settings of an agent in a file of a folder; the zero Value where there is no such file, or what is in it is no
+// JSON.
+func ReadSettings(dir, name string) Value {
+	in, err := tree.OpenDisk(dir)
+	if err != nil {
+		return Value{}
+	}
+	defer in.Close()                             // it was only read
+	data, _ := tree.Head(in, name, mostSettings) // what is not whole is no JSON
+	v, _ := Parse(data)
+	return v
+}
+
+// mostAbove bounds how far StorageAbove goes.
+const mostAbove = 4
+
+// StorageAbove returns how far above a folder, with slashes, the storage is, where isInner tells the name of a folder that lies
+// directly in the storage; 0 where none of the folders is one.
+func StorageAbove(dir string, isInner func(name string) bool) int {
+	for up := 1; up <= mostAbove; up++ {
+		if isInner(path.Base(dir)) {
+			return up
+		}
+		dir = path.Dir(dir)
+	}
+	return 0
+}
+
 // ConfigPlaces returns a folder below the one in which programs keep settings, by the home folder of each system, for
 // each of some names with slashes.
 func ConfigPlaces(around store.Surroundings, below ...string) (list []string) {

@@ -52,6 +52,8 @@ func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 // projects is the folder of all sessions in that of the settings.
 const projects = "projects"
 
+var moved = chat.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects}
+
 var agent = &chat.Agent{
 	Name: "claude-code", Framework: "Claude Code", IDs: "the uuid of the record; of an answer of several records, that of the first",
 	Roots: []string{projects, "."}, Home: "claude",
@@ -62,14 +64,9 @@ var agent = &chat.Agent{
 	Signs:  func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
 	Format: func(dir string) chat.Format { return newFormat(dir) },
 	Levels: []watch.Level{{}},
-	Places: func(around store.Surroundings) []string {
-		if dir := around.FolderOf("CLAUDE_CONFIG_DIR"); dir != "" {
-			return []string{filepath.Join(dir, projects)}
-		}
-		return chat.Places(around, "", ".claude/"+projects)
-	},
+	Places: moved.Places(".claude/" + projects),
 	Others: otherPlaces,
-	Moved:  chat.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects},
+	Moved:  moved,
 	Passes: "Claude Code passes the line over", Lifetime: lifetimeOf,
 }
 

@@ -13,7 +13,6 @@ import (
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/files"
-	"hindcast/store/media/tree"
 )
 
 // Codes of faults.
@@ -111,8 +110,6 @@ const (
 	// keptDays is how long Claude Code keeps a session that is not written to, unless the
 	// setting cleanupPeriodDays says otherwise; soonDays is how long before that doctor tells.
 	keptDays, soonDays = 30, 3
-	// mostSettings bounds the file of the settings.
-	mostSettings = 1 << 20
 	// settingsFile is beside the folder of all sessions.
 	settingsFile = "settings.json"
 )
@@ -149,14 +146,7 @@ func daysKept(dir string) float64 {
 	if filepath.Base(dir) != projects {
 		return keptDays
 	}
-	above, err := tree.OpenDisk(filepath.Dir(dir))
-	if err != nil {
-		return keptDays
-	}
-	defer above.Close()                                     // it was only read
-	data, _ := tree.Head(above, settingsFile, mostSettings) // what is not whole is no JSON
-	v, _ := chat.Parse(data)
-	if days := v.Get("cleanupPeriodDays").Number(); days > 0 && days < 1e5 {
+	if days := chat.ReadSettings(filepath.Dir(dir), settingsFile).Get("cleanupPeriodDays").Number(); days > 0 && days < 1e5 {
 		return days
 	}
 	return keptDays

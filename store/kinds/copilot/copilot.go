@@ -19,7 +19,6 @@ import (
 	"cmp"
 	"context"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +27,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/files"
@@ -38,6 +36,8 @@ import (
 
 // Kind describes the sessions of Copilot CLI. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
+
+var moved = chat.Moved{Variable: "COPILOT_HOME", Below: "session-state"}
 
 var agent = &chat.Agent{
 	Name: "copilot-cli", Framework: "Copilot CLI", IDs: "Copilot CLI named the event",
@@ -50,13 +50,8 @@ var agent = &chat.Agent{
 		return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"type", "data", "id"}}}
 	},
 	Levels: []watch.Level{{}},
-	Places: func(around store.Surroundings) []string {
-		if home := around.FolderOf("COPILOT_HOME"); home != "" {
-			return []string{filepath.Join(home, "session-state")}
-		}
-		return chat.Places(around, "", ".copilot/session-state")
-	},
-	Moved:  chat.Moved{Variable: "COPILOT_HOME", Below: "session-state"},
+	Places: moved.Places(".copilot/session-state"),
+	Moved:  moved,
 	Passes: "Copilot CLI passes the line over since 1.0.57; before, it refuses the session",
 }
 

@@ -22,7 +22,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/files"
@@ -32,6 +31,8 @@ import (
 
 // Kind describes the sessions of Gemini CLI. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
+
+var moved = chat.Moved{Variable: "GEMINI_CLI_HOME", Below: ".gemini/tmp"}
 
 var agent = &chat.Agent{
 	Name: "gemini-cli", Framework: "Gemini CLI", IDs: "Gemini CLI named the message",
@@ -44,13 +45,8 @@ var agent = &chat.Agent{
 		return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"id", "timestamp", "type"}}}
 	},
 	Levels: []watch.Level{{}, {Name: chats}, {}},
-	Places: func(around store.Surroundings) []string {
-		if home := around.FolderOf("GEMINI_CLI_HOME"); home != "" {
-			return []string{filepath.Join(home, ".gemini", "tmp")}
-		}
-		return chat.Places(around, "", ".gemini/tmp")
-	},
-	Moved:  chat.Moved{Variable: "GEMINI_CLI_HOME", Below: ".gemini/tmp"},
+	Places: moved.Places(".gemini/tmp"),
+	Moved:  moved,
 	Passes: "Gemini CLI passes the line over", Lifetime: lifetimeOf,
 }
 

@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"hindcast/store/engine/chat"
-	"hindcast/store/media/tree"
 )
 
 const (
 	// keptFor is how long Gemini CLI keeps a session that does not change, unless general.sessionRetention.maxAge says
 	// otherwise, and leastKept the least that it takes for that, unless minRetention does.
 	keptFor, leastKept = "30d", "1d"
-	// settingsFile is beside the folder of all sessions. mostSettings bounds it.
-	settingsFile, mostSettings = "settings.json", 1 << 20
+	// settingsFile is beside the folder of all sessions.
+	settingsFile = "settings.json"
 )
 
 // periods are the units of a period.
@@ -36,14 +35,7 @@ func lifetimeOf(dir string) time.Duration {
 	if filepath.Base(dir) != "tmp" || filepath.Base(filepath.Dir(dir)) != ".gemini" {
 		return 0
 	}
-	above, err := tree.OpenDisk(filepath.Dir(dir))
-	if err != nil {
-		return 0
-	}
-	defer above.Close()                                     // it was only read
-	data, _ := tree.Head(above, settingsFile, mostSettings) // what is not whole is no JSON
-	v, _ := chat.Parse(data)
-	kept := v.Get("general", "sessionRetention")
+	kept := chat.ReadSettings(filepath.Dir(dir), settingsFile).Get("general", "sessionRetention")
 	age, least := keptFor, leastKept
 	if is := kept.Get("maxAge"); is.There() {
 		age = is.Text()

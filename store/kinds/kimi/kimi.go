@@ -21,7 +21,6 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/request"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/files"
@@ -38,6 +37,8 @@ const (
 	prefix               = "session_"
 )
 
+var moved = chat.Moved{Variable: "KIMI_CODE_HOME", Below: "sessions"}
+
 var agent = &chat.Agent{
 	Name: "kimi", Framework: "Kimi Code", IDs: "Kimi Code named the message, or the line",
 	Roots: []string{"sessions", "."}, Home: "kimi",
@@ -50,25 +51,14 @@ var agent = &chat.Agent{
 		return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"type", "time"}}}
 	},
 	Levels: []watch.Level{{}, {}, {Name: agentsDir}, {}},
-	Places: func(around store.Surroundings) []string {
-		if home := around.FolderOf("KIMI_CODE_HOME"); home != "" {
-			return []string{filepath.Join(home, "sessions")}
-		}
-		return chat.Places(around, "", ".kimi-code/sessions")
-	},
-	Moved:  chat.Moved{Variable: "KIMI_CODE_HOME", Below: "sessions"},
+	Places: moved.Places(".kimi-code/sessions"),
+	Moved:  moved,
 	Passes: "Kimi Code cuts the file off before the line, and keeps a copy of it",
 }
 
 // storageAbove returns how far above a folder the storage is, by the names that Kimi Code gives.
 func storageAbove(dir string) int {
-	for up := 1; up <= 4; up++ {
-		if strings.HasPrefix(path.Base(dir), "wd_") {
-			return up
-		}
-		dir = path.Dir(dir)
-	}
-	return 0
+	return chat.StorageAbove(dir, func(name string) bool { return strings.HasPrefix(name, "wd_") })
 }
 
 // signOf identifies a file by its beginning: it has events of Kimi Code, with messages and parts that are read.

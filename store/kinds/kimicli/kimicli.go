@@ -28,7 +28,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/request"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/files"
@@ -49,10 +48,14 @@ const (
 // summaryWords begin the message that a compaction leaves.
 const summaryWords = "<system>Previous context has been compacted."
 
+var moved = chat.Moved{Variable: "KIMI_SHARE_DIR", Below: "sessions"}
+
 var agent = &chat.Agent{
 	Name: "kimi-cli", Framework: "kimi-cli", IDs: "the file and the line of the message",
 	Roots: []string{"sessions", "."}, Home: "kimi",
-	Inner:  func(dir string, _ tree.Tree) int { return storageAbove(filepath.ToSlash(dir)) },
+	Inner: func(dir string, _ tree.Tree) int {
+		return chat.StorageAbove(filepath.ToSlash(dir), digest().MatchString)
+	},
 	Shape:  "FOLDER/ID/context.jsonl with messages of kimi-cli",
 	Noun:   "a session of kimi-cli",
 	Traces: []string{`"` + rolePrompt + `"`, `"_checkpoint"`},
@@ -61,29 +64,13 @@ var agent = &chat.Agent{
 		return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"role"}}}
 	},
 	Levels: []watch.Level{{}, {}, {Name: agentsDir}, {}},
-	Places: func(around store.Surroundings) []string {
-		if home := around.FolderOf("KIMI_SHARE_DIR"); home != "" {
-			return []string{filepath.Join(home, "sessions")}
-		}
-		return chat.Places(around, "", ".kimi/sessions")
-	},
-	Moved:  chat.Moved{Variable: "KIMI_SHARE_DIR", Below: "sessions"},
+	Places: moved.Places(".kimi/sessions"),
+	Moved:  moved,
 	Passes: "kimi-cli passes the line over",
 }
 
 // digest matches the name of the folder of a project.
 var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\w+_)?[0-9a-f]{32}$`) })
-
-// storageAbove returns how far above a folder the storage is, by the names that kimi-cli gives.
-func storageAbove(dir string) int {
-	for up := 1; up <= 4; up++ {
-		if digest().MatchString(path.Base(dir)) {
-			return up
-		}
-		dir = path.Dir(dir)
-	}
-	return 0
-}
 
 // signOf identifies a file by its beginning: its first line is one of kimi-cli's own, and messages follow it.
 func signOf(head []byte) chat.Sign {
