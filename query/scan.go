@@ -90,7 +90,7 @@ func (f *scanning) takeMessage(m *store.Scanned) bool {
 	from, end := 0, 0 // of the last string
 	for at := f.nextSpelled(m.JSON, 0); at >= 0; {
 		for end <= at {
-			from, end = nextString(m.JSON, end)
+			from, end = jsontape.NextString(m.JSON, end)
 		}
 		behind := at + 1
 		switch {
@@ -115,31 +115,6 @@ func (f *scanning) takeMessage(m *store.Scanned) bool {
 		at = f.nextSpelled(m.JSON, behind)
 	}
 	return true
-}
-
-// nextString returns where the next string of a JSON text begins and ends, with its quotes; the end of the text where no more
-// follows.
-func nextString(text []byte, at int) (from, to int) {
-	n := bytes.IndexByte(text[at:], '"')
-	if n < 0 {
-		return len(text), len(text)
-	}
-	from = at + n
-	for to = from + 1; to < len(text); to++ {
-		n := bytes.IndexByte(text[to:], '"')
-		if n < 0 {
-			break
-		}
-		to += n
-		slashes := 0
-		for text[to-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return from, to + 1
-		}
-	}
-	return len(text), len(text)
 }
 
 // longestNeedle bounds the bytes of a text by which [SessionHit.Locate] looks for it.

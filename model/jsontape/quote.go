@@ -1,6 +1,7 @@
 package jsontape
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
@@ -65,4 +66,29 @@ func isDigits[T string | []byte](text T) bool {
 		}
 	}
 	return true
+}
+
+// NextString returns where the next string of a JSON text begins and ends from a place on, with its quotes; the end of the text where no
+// more follows. It looks at quotes and backslashes alone.
+func NextString(text []byte, at int) (from, to int) {
+	n := bytes.IndexByte(text[at:], '"')
+	if n < 0 {
+		return len(text), len(text)
+	}
+	from = at + n
+	for to = from + 1; to < len(text); to++ {
+		n := bytes.IndexByte(text[to:], '"')
+		if n < 0 {
+			break
+		}
+		to += n
+		slashes := 0
+		for text[to-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return from, to + 1
+		}
+	}
+	return len(text), len(text)
 }

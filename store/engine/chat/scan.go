@@ -230,8 +230,8 @@ var beforeString = []byte("{[:, \t")
 
 // passDecided returns the end of the string that has a place of the buffer in it, if nothing new is found in it; else 0.
 func (l *lineScan) passDecided(at int) int {
-	from, to := at, at
-	for first := max(0, at-mostPassed); ; {
+	first, from := max(0, at-mostPassed), at
+	for {
 		if from = first + bytes.LastIndexByte(l.buf[first:from], '"'); from < max(first, 1) {
 			return 0
 		}
@@ -241,24 +241,11 @@ func (l *lineScan) passDecided(at int) int {
 			return 0
 		}
 	}
-	for end := min(len(l.buf), at+mostPassed); ; to++ {
-		n := bytes.IndexByte(l.buf[to:end], '"')
-		if n < 0 {
-			return 0
-		}
-		if to += n; !isEscaped(l.buf[from:to]) {
-			break
-		}
-	}
-	if !l.Decided(l.buf[from : to+1]) {
+	from, to := jsontape.NextString(l.buf[:min(len(l.buf), at+mostPassed)], from)
+	if to <= at || from == to || !l.Decided(l.buf[from:to]) { // the place is behind the string, or its end is far
 		return 0
 	}
-	return to + 1
-}
-
-// isEscaped reports whether what follows a part of a JSON string is escaped by its end.
-func isEscaped(part []byte) bool {
-	return (len(part)-len(bytes.TrimRight(part, `\`)))%2 == 1
+	return to
 }
 
 // scanLine hands over the messages of a line.
