@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,19 +100,9 @@ func (run Run) findSession(ctx context.Context, name, store string) (one found, 
 	if err := run.decodeDocument(ctx, &list, only); err != nil {
 		return found{}, err
 	}
-	fit := slices.Collect(func(yield func(found) bool) {
-		for _, s := range list {
-			if s.ID == name && !yield(s) {
-				return
-			}
-		}
-	})
+	fit := slices.DeleteFunc(slices.Clone(list), func(s found) bool { return s.ID != name })
 	if len(fit) == 0 && len(name) >= leastOfID {
-		for _, s := range list {
-			if strings.HasPrefix(s.ID, name) {
-				fit = append(fit, s)
-			}
-		}
+		fit = slices.DeleteFunc(list, func(s found) bool { return !strings.HasPrefix(s.ID, name) })
 	}
 	switch len(fit) {
 	case 0:
@@ -125,7 +116,7 @@ func (run Run) findSession(ctx context.Context, name, store string) (one found, 
 		}
 		return found{}, fmt.Errorf("%.80q names %d sessions: give more of its id, or its store:\n%s", name, len(fit), strings.Join(names, "\n"))
 	}
-	if one.Store = max(one.Store, store); one.Store == "" { // the only one
+	if one.Store = cmp.Or(one.Store, store); one.Store == "" { // the only one
 		all, err := run.listStores(ctx)
 		if err != nil || len(all) != 1 {
 			return found{}, errors.Join(err, fmt.Errorf("the store of session %s is not known", one.ID))

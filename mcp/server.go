@@ -28,11 +28,11 @@ const instructions = `Hindcast knows the sessions that coding agents and agent f
 Begin with search or sessions. Their ids are the session of every other tool; the names in timeline, such as #7, are snapshots.
 Nothing here writes. plan returns the command that a person may run.`
 
-// kept is an output that stays open.
-type kept struct{ io.Writer }
+// openOutput is an output that stays open.
+type openOutput struct{ io.Writer }
 
 // Close implements io.Closer.
-func (kept) Close() error { return nil }
+func (openOutput) Close() error { return nil }
 
 // Serve answers an agent, which writes to in and reads from out, until it goes, or ctx ends. One call is answered after
 // another. The error is that of ctx, or of in and out.
@@ -76,7 +76,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, run Run, o Options)
 				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: asked.Params.URI, MIMEType: r.is, Text: text}}}, nil
 			})
 	}
-	err := server.Run(ctx, patient{&mcp.IOTransport{Reader: io.NopCloser(in), Writer: kept{out}}})
+	err := server.Run(ctx, patient{&mcp.IOTransport{Reader: io.NopCloser(in), Writer: openOutput{out}}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -167,7 +167,7 @@ func TestServe_answers(t *testing.T) {
 	}
 }
 
-// hostileValues returns values that name things which no call may reach, of each type and of none.
+// hostileValues returns values of each type that try to leave the home, to write or to take long.
 func hostileValues(dir string) []any {
 	return []any{
 		"", "-", "--", "--yes", "--output=" + dir + "/taken", "-o" + dir + "/taken", "--to=" + dir, "/etc/passwd", dir, "../..", "~", "file:///etc/passwd", "http://127.0.0.1:1/",

@@ -101,7 +101,7 @@ func joinWithout(t *testing.T, kind, name string, lines [][]byte, k int) int {
 	return 1
 }
 
-// storeOfLines returns a store of one session, of which the lines are the file; nil where there is nothing in it.
+// storeOfLines returns a store whose one session has the lines in its file; nil without a snapshot.
 func storeOfLines(t *testing.T, kind, name string, lines [][]byte) store.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), kind)

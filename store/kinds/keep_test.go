@@ -447,7 +447,7 @@ func TestKeep_goneIsRead(t *testing.T) {
 	})
 }
 
-// giveAllBack gives back each session that is gone.
+// giveAllBack gives every gone session back.
 func giveAllBack(t *testing.T, gone store.Store) {
 	t.Helper()
 	for _, info := range storetest.Sessions(t, gone) {
@@ -538,7 +538,7 @@ func TestKeep_inTheWay(t *testing.T) {
 	t.Log(made)
 }
 
-// giveAnew gives a session back where another file is in the way, and takes the new one back.
+// giveAnew gives a session back beside another file, and undoes that.
 func giveAnew(t *testing.T, gone store.Store, session string, made map[string]int) {
 	t.Helper()
 	change := model.Change{Op: model.OpGiveBack, Ref: model.Ref{Session: session}}

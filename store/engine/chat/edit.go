@@ -252,7 +252,7 @@ func stringsIn(data []byte, records []Span) (list []found) {
 		}
 		for n := range jsontape.Node(t.Len()) {
 			if v := (Value{t, n}); v.Kind() == jsontape.String {
-				list = append(list, found{v, v.Span().behind(r.At), r})
+				list = append(list, found{v, v.Span().shiftBy(r.At), r})
 			}
 		}
 	}
@@ -265,8 +265,8 @@ func (v found) isSigned() bool {
 	return in.Get("thoughtSignature").Text() != ""
 }
 
-// behind returns the span in a text that has another one before it, of a length.
-func (s Span) behind(length int64) Span { return Span{s.At + length, s.Len} }
+// shiftBy returns the span in a text that has another one before it, of a length.
+func (s Span) shiftBy(length int64) Span { return Span{s.At + length, s.Len} }
 
 // repeats returns the strings that repeat a string of an entry, in its record and in the records around it.
 func (e *editing) repeats(data []byte, one *Session, entry *Entry, role Role, of found) (list []Span) {
@@ -281,7 +281,7 @@ func (e *editing) repeats(data []byte, one *Session, entry *Entry, role Role, of
 		}
 		here := map[string]bool{}
 		e.editor.FindRepeats(role, own, v, func(place string, text Value) {
-			if at := text.Span().behind(r.At); text.Text() == was && at != of.at && !taken[place] {
+			if at := text.Span().shiftBy(r.At); text.Text() == was && at != of.at && !taken[place] {
 				list, here[place] = append(list, at), true
 			}
 		})
