@@ -16,6 +16,7 @@ import (
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // grown returns the timeline of n snapshots.
@@ -42,6 +43,7 @@ func logged(t *model.Timeline) {
 
 // A row is written into memory that the next one uses again.
 func TestLog_allocatesLittleForARow(t *testing.T) {
+	skip.Counting(t)
 	const n = 1000
 	tree := grown(n)
 	if a := testing.AllocsPerRun(5, func() { logged(tree) }); a > 5*n {
@@ -87,6 +89,7 @@ func BenchmarkLog(b *testing.B) {
 
 // A large state is printed in parts: no copy of it is made.
 func TestShow_printsWithoutACopy(t *testing.T) {
+	skip.Counting(t)
 	d := portrait{header: &model.Header{ID: strings.Repeat("0", 64), Head: true}, ids: "made up", state: jsontest.New(8_000_000, 1).JSON()}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

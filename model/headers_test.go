@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 // drawnHeader returns any header, as often as not one that follows the last.
@@ -126,6 +128,7 @@ func TestHeaders_keepsTheOrderOverChunks(t *testing.T) {
 // TestHeaders_isSmall: 64 bytes and the texts for each header, an id once for the two that
 // say it, and to read one allocates nothing.
 func TestHeaders_isSmall(t *testing.T) {
+	skip.Counting(t)
 	const n, texts = 100_000, 64 + 20
 	title := strings.Repeat("t", 20)
 	var before, after runtime.MemStats

@@ -455,6 +455,7 @@ func edited(r *rand.Rand, state string) string {
 // that add an element each to two thousand, it asks the two thousand once. To ask them of each
 // state takes a million evaluations.
 func TestFind_looksAtWhatChanged(t *testing.T) {
+	skip.Counting(t)
 	if testing.Short() {
 		t.Skip("it weighs memory, of 500 long states")
 	}

@@ -27,6 +27,7 @@ import (
 	"hindcast/store/sample"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // written returns the page on a session of rows.
@@ -272,6 +273,7 @@ func (s *counted) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 // A page holds each message once: five times the snapshots make five times the page, and each state is read once at
 // most.
 func TestWrite_isLinear(t *testing.T) {
+	skip.Counting(t)
 	measure := func(snapshots int) (size, states int, allocated float64) {
 		s := fake.New()
 		if _, err := s.Import(t.Context(), grown(snapshots)); err != nil {
@@ -519,6 +521,7 @@ func (s long) fillText(_ context.Context, runs []store.Run, dst []byte) error {
 
 // Write does not hold the whole text of a large session: the heap grows by less than the text.
 func TestWrite_holdsLittleOfTheText(t *testing.T) {
+	skip.Counting(t)
 	const messages = 20_000
 	s, tl := openLong(messages)
 	live := func() uint64 {

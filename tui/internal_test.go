@@ -23,6 +23,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui/answers"
 	"hindcast/tui/dialog"
 	"hindcast/tui/statetab"
@@ -263,6 +264,7 @@ func TestModel_usageRests(t *testing.T) {
 }
 
 func TestModel_viewIsTheLastFrameWhileNothingChanges(t *testing.T) {
+	skip.Counting(t)
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
 	m.View()
@@ -583,6 +585,7 @@ func BenchmarkGrowth(b *testing.B) {
 
 // Ten thousand snapshots in a thousand updates take up what their headers do.
 func TestModel_growthKeepsNothingButHeaders(t *testing.T) {
+	skip.Counting(t)
 	m := demoModel(t)
 	m.Init()
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})

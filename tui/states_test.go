@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape/jsontest"
+	"hindcast/store/storetest/skip"
 )
 
 // What a large state left behind when it was read is not kept: a screen stays open for hours.
 func TestState_givesBackWhatItWasReadWith(t *testing.T) {
+	skip.Counting(t)
 	s := &state{data: jsontest.New(much, 1).JSON()}
 	if _, _, err := s.Tape(); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/storetest/skip"
 )
 
 // A call is told by its main argument, in the names that each agent gives its tools and their arguments.
@@ -141,6 +142,7 @@ func TestAct_Outcome(t *testing.T) {
 
 // A large argument and a large result are told by their beginnings, and their lines are counted.
 func TestAct_large(t *testing.T) {
+	skip.Counting(t)
 	big := strings.Repeat("line\n", 200_000)
 	act := NewAct("write", []byte(`{"path":"a","content":`+string(jsontape.AppendQuoted(nil, big))+`}`))
 	if act.Text != "✎ a" || act.Change != "+200000" {
@@ -178,6 +180,7 @@ func FuzzAct(f *testing.F) {
 
 // A result that is described holds its first line, and not the text that the line is a part of.
 func TestReadYield_holdsNoText(t *testing.T) {
+	skip.Counting(t)
 	live := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model/printable"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
@@ -78,6 +79,7 @@ func TestRow_drawnOnlyWhereItFits(t *testing.T) {
 }
 
 func TestRow_longLineCostsItsWindow(t *testing.T) {
+	skip.Counting(t)
 	allocs := testing.AllocsPerRun(10, func() {
 		dst := make([]byte, 0, 8<<10)
 		r := Begin(dst, &theme.Unicode, 80)

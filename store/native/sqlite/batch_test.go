@@ -138,7 +138,7 @@ func TestImport_orphansOfNoReasonTakeNoStatementEach(t *testing.T) {
 				}
 			}
 		}
-		return allocated(func() {
+		return allocated(t, func() {
 			if n, err := s.Import(t.Context(), rows); err != nil || n != count {
 				t.Fatal(n, err)
 			}
@@ -160,7 +160,7 @@ func TestImport_startsNoGoroutineAStatement(t *testing.T) {
 	}
 	taking := func(ctx context.Context) uint64 {
 		s, _ := newStore(t)
-		return allocated(func() {
+		return allocated(t, func() {
 			if n, err := s.Import(ctx, seq(rows)); err != nil || n != count {
 				t.Fatal(n, err)
 			}

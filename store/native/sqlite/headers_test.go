@@ -61,7 +61,7 @@ func TestHeaders_takeFewAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	took := allocated(func() {
+	took := allocated(t, func() {
 		for _, err := range s.Headers(t.Context(), "s") {
 			if err != nil {
 				t.Fatal(err)

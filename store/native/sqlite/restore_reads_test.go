@@ -25,7 +25,7 @@ func TestRestore_readsTheSessionOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var middle model.Ref
-	reading := allocated(func() {
+	reading := allocated(t, func() {
 		n := 0
 		for h, err := range s.Headers(t.Context(), session) {
 			if err != nil {
@@ -38,12 +38,12 @@ func TestRestore_readsTheSessionOnce(t *testing.T) {
 	})
 	for _, change := range []model.Change{{Op: model.OpRestore, Ref: middle}, {Op: model.OpUndo}, {Op: model.OpRedo}} {
 		var plan model.Plan
-		planning := allocated(func() {
+		planning := allocated(t, func() {
 			if plan, err = s.Plan(t.Context(), change); err != nil {
 				t.Fatal(err)
 			}
 		})
-		applying := allocated(func() {
+		applying := allocated(t, func() {
 			if _, err := s.Apply(t.Context(), plan); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,9 @@ func TestRestore_readsTheSessionOnce(t *testing.T) {
 }
 
 // allocated counts what a function allocates in one run.
-func allocated(run func()) uint64 {
+func allocated(t *testing.T, run func()) uint64 {
+	t.Helper()
+	skip.Counting(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	run()
