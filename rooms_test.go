@@ -117,7 +117,7 @@ var directions = []struct {
 		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
 	{"hindcast/store/storetest/fake", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/engine/recording", "hindcast/store/native/typed", "hindcast/model/..."},
 		"it is written against the port, as any kind is"},
-	{"hindcast/store/storetest/program", nil,
+	{"hindcast/store/storetest/program", []string{"hindcast/store/storetest/skip"},
 		"the program is run, and not known"},
 	{"hindcast/store/storetest/skip", nil,
 		"why a test is left out does not depend on what it tests"},

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 func TestResult_SetAside(t *testing.T) {
@@ -26,6 +28,7 @@ func TestResult_SetAside(t *testing.T) {
 
 // Each change is there once, with its path, those that are own behind the others; and the tree of entries is whole.
 func TestResult_setAsideLosesNothing(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SampledFrom([]string{`1`, `2`, `[1,{"a":1}]`, `[2,{"a":2},3]`, `{"a":{"b":1,"c":1}}`, `{"a":{"b":2,"c":2}}`, `"x"`})
 		state := func(label string) []byte {

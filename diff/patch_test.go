@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model/align"
 	"hindcast/model/jsontape"
+	"hindcast/store/storetest/skip"
 )
 
 type failer interface {
@@ -65,6 +66,7 @@ func checkPatch(t failer, r *Result, old, new []byte) {
 }
 
 func TestResult_patchLeadsToTheSecondState(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		v := container(t)
 		w := change(t, v)
@@ -83,6 +85,7 @@ func TestResult_patchLeadsToTheSecondState(t *testing.T) {
 // Classes are hashes, and all hashes may collide: what differs has to come out
 // all the same.
 func TestComparer_collisionsHideNothing(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		v := array(t, 3)
 		w := []any{change(t, v), v}
@@ -155,6 +158,7 @@ func TestResult_patchRefusesWhatIsNotJSON(t *testing.T) {
 }
 
 func TestResult_patchOfUnrelatedStates(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := text(container(t), looseSpelling{t}), text(container(t), plainSpelling{})
 		checkPatch(t, compare(t, FromTape(parse(t, old)), FromTape(parse(t, new))), old, new)

@@ -29,6 +29,7 @@ func (inAnyOrder) number(n number) string { return plainSpelling{}.number(n) }
 func (inAnyOrder) quote(s string) string  { return plainSpelling{}.quote(s) }
 
 func TestSameValue_findsWhatWasWrittenAnew(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		v := container(t)
 		old, new := text(v, inAnyOrder{looseSpelling{t}}), text(v, inAnyOrder{looseSpelling{t}})
@@ -40,6 +41,7 @@ func TestSameValue_findsWhatWasWrittenAnew(t *testing.T) {
 
 // What it takes for the same is the same for tapes.
 func TestSameValue_isNeverWrong(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		v := container(t)
 		old, new := text(v, looseSpelling{t}), text(change(t, v), looseSpelling{t})

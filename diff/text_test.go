@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 // marked draws a text diff: -{deleted}- and +{inserted}+.
@@ -77,6 +79,7 @@ func checkText(t failer, old, new string, d TextDiff) {
 }
 
 func TestText_spansMakeUpBothStrings(t *testing.T) {
+	skip.Sequential(t)
 	piece := rapid.SampledFrom([]string{"a", "b", "word", " ", "\n", "\r\n", "é", "😀", "\ufffd", ".", "\x00", "\xff", "\xf0\x9f"})
 	rapid.Check(t, func(t *rapid.T) {
 		join := func(label string) string {

@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 // What is compared without the elements that both arrays begin with differs as the whole
 // does, at the same places, and makes the same patch.
 func TestResult_behind(t *testing.T) {
+	skip.Sequential(t)
 	element := rapid.SampledFrom([]string{`1`, `1.0`, `"a"`, `{"x":1}`, `{"x":2}`, `{"x":[1,2,3]}`, `{"x":[1,2,4]}`, `[]`, `[[1],[2]]`, `[[1],[3]]`})
 	list := rapid.SliceOfN(element, 0, 6)
 	rapid.Check(t, func(t *rapid.T) {
@@ -39,6 +42,7 @@ func TestResult_behind(t *testing.T) {
 // Where the old array begins with elements that the new one has lost, what both have behind them may
 // be left out but for the last.
 func TestResult_behindWhatIsGone(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := func(from int, label string) (list []string) {
 			for i := range rapid.IntRange(0, 5).Draw(t, label) {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 // Keys that are left out leave no trace: not in the changes, the counts or the
@@ -37,6 +39,7 @@ func TestResult_without(t *testing.T) {
 
 // What is left is what a comparison of states that never had the keys finds.
 func TestResult_withoutIsAComparisonWithoutTheKeys(t *testing.T) {
+	skip.Sequential(t)
 	values := rapid.SampledFrom([]string{`1`, `2`, `[1,2]`, `[2,1,3]`, `{"x":1}`, `{"x":2,"out":3}`, `"some text"`})
 	rapid.Check(t, func(t *rapid.T) {
 		var with, bare [2]string

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/storetest/skip"
 )
 
 // shuffled returns a text in which some states lie in pieces, each cut at random: bytes
@@ -38,6 +39,7 @@ func shuffled(r *rand.Rand, states ...string) (text []byte, ropes [][]piece) {
 // What is looked up in pieces is what stands in the whole state, in whatever order states
 // are asked, and a state that is JSON is never put together for it.
 func TestFind_isWhatStandsInTheState(t *testing.T) {
+	skip.Sequential(t)
 	states := []string{
 		`{"session":{"turn":1},"messages":[{"a":1},{"a":2},3,4,55,"x",[1,2],{"b":[{}]}],"plan":{"status":"do\"ne","k":[]},"n":12}`,
 		"\ufeff {\"messages\" : [ 1 , 2,\n{\"a\": [3,4 ] } ] , \"messages\": [{\"a\":\"\\\\\"}, 7 ], \"n\":-1.5e3 } ",

@@ -88,6 +88,7 @@ func (r *ropedRows) Fill(_ context.Context, runs []store.Run, dst []byte) error 
 // Whatever runs states are made of, each row has its state; one that the store cannot tell in
 // runs is read by itself.
 func TestRows_ofRopes(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := &ropedRows{text: []byte("0123456789abcdefghijklmnopqrstuvwxyz"), broken: map[int]bool{}}
 		for i := range rapid.IntRange(1, 9).Draw(t, "states") {

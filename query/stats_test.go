@@ -14,6 +14,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // added returns what the visits add, a line each that adds something: "#2 in 10 out 1 calls 2
@@ -126,6 +127,7 @@ func TestStats(t *testing.T) {
 // Whatever a session does, an answer counts where it was given: messages leave at the front,
 // a summary comes in, the session goes back and on.
 func TestStats_ofRandomSessions(t *testing.T) {
+	skip.Sequential(t)
 	sessions := 1000
 	if testing.Short() {
 		sessions = 100

@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui/screentest"
 )
 
@@ -90,6 +91,7 @@ func framed(t *testing.T, p *screentest.Program, w, h int) {
 }
 
 func TestFrame_holdsWhateverTerminalsCount(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, size := range []struct{ w, h int }{{60, 18}, {61, 19}, {100, 30}, {101, 31}} {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {

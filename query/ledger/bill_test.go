@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/query"
+	"hindcast/store/storetest/skip"
 )
 
 // entriesOf returns the sessions of testdata with their accounts.
@@ -52,6 +53,7 @@ func isAbout(a, b query.Sum) bool {
 // The sum of a home is that of its stores one by one, without the answers that several have; its rows add up to it,
 // however it is parted, and no order of the sessions changes it.
 func TestNewBill_isTheSumOfTheStores(t *testing.T) {
+	skip.Sequential(t)
 	entries := entriesOf(t)
 	again := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -124,6 +126,7 @@ func TestNewBill_isTheSumOfTheStores(t *testing.T) {
 // A session that another one started is in the sums of that one, and in a row of its own below it; no person waits for
 // it or types to it.
 func TestNewBill_bySession(t *testing.T) {
+	skip.Sequential(t)
 	bill := NewBill(BySession, perToken(1), time.Time{}, entriesOf(t))
 	agents := 0
 	for i, r := range bill.Rows {
@@ -149,6 +152,7 @@ func TestNewBill_bySession(t *testing.T) {
 
 // Days are those of the zone of the time, and nothing before that is in a bill.
 func TestNewBill_days(t *testing.T) {
+	skip.Sequential(t)
 	zone := time.FixedZone("", 5*3600+1800)
 	since := time.Date(2026, 11, 23, 0, 0, 0, 0, zone)
 	at := func(hours int) Moment {

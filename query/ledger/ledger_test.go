@@ -16,6 +16,7 @@ import (
 	"hindcast/store/home"
 	"hindcast/store/kinds"
 	"hindcast/store/media/files"
+	"hindcast/store/storetest/skip"
 )
 
 // perToken is a price for every model but those without a name.
@@ -70,6 +71,7 @@ func readAccount(t *testing.T, s home.Session) (*Account, store.Store) {
 
 // An account adds up to the sums of the session, also after it was a note.
 func TestAccount_isTheSumOfTheSession(t *testing.T) {
+	skip.Sequential(t)
 	_, sessions := testHome(t)
 	answers, turns, waited, left := 0, 0, time.Duration(0), 0
 	for _, s := range sessions {
@@ -114,6 +116,7 @@ func TestAccount_isTheSumOfTheSession(t *testing.T) {
 
 // A damaged note is no account, whatever is damaged.
 func TestDecodeAccount_damaged(t *testing.T) {
+	skip.Sequential(t)
 	a := &Account{Branches: []Branch{{Root: "#3"}}, Moments: []Moment{{Branch: 1, Answers: []Answer{{Key: 7}}}}}
 	note := a.encode()
 	for n := range note {

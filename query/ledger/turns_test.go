@@ -5,6 +5,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/query"
+	"hindcast/store/storetest/skip"
 )
 
 // copied counts the turns of sessions that begin in a moment whose answers another moment has: it counts as a copy.
@@ -16,6 +17,7 @@ var copied = map[[2]string]int{
 // The turns of a timeline are those that the account of the session counts, and with them those of the list of sessions.
 // A session that another one started counts none: it begins with the words of an agent.
 func TestAccount_countsTheTurnsOfTheTimeline(t *testing.T) {
+	skip.Sequential(t)
 	_, sessions := testHome(t)
 	same := map[string]int{}
 	for _, s := range sessions {

@@ -12,6 +12,7 @@ import (
 	"hindcast/prices"
 	"hindcast/query"
 	"hindcast/store/home"
+	"hindcast/store/storetest/skip"
 )
 
 // besides are the agents that count the tokens of a cache beside those of the input; all others count them among those.
@@ -39,6 +40,7 @@ var unlike = map[string][4]float64{
 // Each session adds up to the tokens and the dollars that its agent counted: with the branches that were left, or without
 // them where the agent forgets these.
 func TestAccount_isAsTheAgentCounted(t *testing.T) {
+	skip.Sequential(t)
 	_, sessions := testHome(t)
 	checked := map[string]int{}
 	for _, s := range sessions {
@@ -126,6 +128,7 @@ func countedOf(t *testing.T, s home.Session) map[string]float64 {
 
 // A session whose answers tell no tokens has those that its agent counted for all of it.
 func TestAccount_ofCountsAlone(t *testing.T) {
+	skip.Sequential(t)
 	_, sessions := testHome(t)
 	checked := map[string]float64{}
 	for _, s := range sessions {
@@ -147,6 +150,7 @@ func TestAccount_ofCountsAlone(t *testing.T) {
 // Claude Code counts the answers, the sub-agent, and the request of the compaction. No answer tells of the last: the
 // count grew by it across the boundary.
 func TestAccount_ofClaudeCode(t *testing.T) {
+	skip.Sequential(t)
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "coding", "claude-code", "projects", "-home-demo", withCompaction+".jsonl"))
 	if err != nil {
 		t.Fatal(err)

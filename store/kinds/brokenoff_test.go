@@ -15,6 +15,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // databases are stores of every kind that reads the SQLite of another program, below testdata.
@@ -27,6 +28,7 @@ var databases = []string{
 // A program was killed amid a transaction, when pages of it were in the file already. Each
 // kind shows what there was before, and leaves no trace, wherever the journal lies.
 func TestRows_openBehindAWriteThatWasBrokenOff(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, name := range databases {
 		for _, mode := range []struct {
@@ -55,6 +57,7 @@ func TestRows_openBehindAWriteThatWasBrokenOff(t *testing.T) {
 
 // What a write is, and its undo, is the same behind a write that was broken off.
 func TestRows_writeBehindAWriteThatWasBrokenOff(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name, session string
@@ -105,6 +108,7 @@ func TestRows_writeBehindAWriteThatWasBrokenOff(t *testing.T) {
 // What Hindcast itself left in another program's database it takes back when the store is
 // opened, and the journal says so.
 func TestRows_settleAWriteOfHindcastThatWasBrokenOff(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	path := storetest.Copy(t, filepath.Join(testdata, "langgraph/agent.db"))
 	own := abandoned(t, path, "DELETE", "-journal")

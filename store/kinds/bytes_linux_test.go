@@ -87,6 +87,7 @@ func padded(t *testing.T, address string, by int) (dir string, files int) {
 
 // To find a store reads a part of some of its files, whatever their size.
 func TestSurvey_readsAPartOfEachFile(t *testing.T) {
+	skip.Sequential(t)
 	held := map[string]bool{}
 	for kind, places := range addresses(t) {
 		for _, address := range places {
@@ -187,6 +188,7 @@ var (
 
 // A store of Deep Agents Code, which may have gigabytes, is found and listed without a state.
 func TestSurvey_readsNoStateOfDeepAgents(t *testing.T) {
+	skip.Sequential(t)
 	const most = 1 << 20
 	path := storetest.Copy(t, filepath.Join(testdata, "langgraph", "deepagents.db"))
 	rowstest.Execute(t, path, "UPDATE checkpoints SET checkpoint = CAST(checkpoint || zeroblob(1000000) AS BLOB) WHERE rowid > 3",
@@ -267,6 +269,7 @@ const (
 
 // To list sessions reads a part of each file where the kind can tell by that, whatever its size.
 func TestSessions_readAPartOfEachFile(t *testing.T) {
+	skip.Sequential(t)
 	places, databases := addresses(t), databaseKinds(t)
 	for _, k := range allKinds {
 		if k.Recognise == nil || databases[k.Name] || readWhole[k.Name] != "" {

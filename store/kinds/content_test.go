@@ -16,6 +16,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/machine"
+	"hindcast/store/storetest/skip"
 	"hindcast/store/survey"
 )
 
@@ -41,6 +42,7 @@ var copyNames = []string{
 // TestOpen_contentDecides opens copies of sessions under other names: by the path alone, by the
 // kind and the path, and, of files of lines, by the folder that has nothing else.
 func TestOpen_contentDecides(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, w := range fileSessions {
 		text, err := os.ReadFile(filepath.Join(testdata, "coding", filepath.FromSlash(w.file)))
@@ -103,6 +105,7 @@ func titles(t *testing.T, address string) string {
 // TestOpen_headersOfOtherVersions opens files as other versions, converters and viewers write them:
 // each holds two messages.
 func TestOpen_headersOfOtherVersions(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	const (
 		items = `{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}}
@@ -159,6 +162,7 @@ func TestOpen_headersOfOtherVersions(t *testing.T) {
 
 // TestOpen_saysWhatAFileLooksLike opens what is no session, though a kind's header fits.
 func TestOpen_saysWhatAFileLooksLike(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	pack, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -208,6 +212,7 @@ func fileDatabases() []machine.Layout {
 // TestOpen_databasesOfAnyName opens copies of databases under names that are none of a database: by
 // the path alone, by the kind and the path, and by a survey of the folder that they are in.
 func TestOpen_databasesOfAnyName(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, w := range fileDatabases() {
 		from := filepath.Join(testdata, filepath.FromSlash(w.From))

@@ -182,6 +182,7 @@ func wrongIn(talk *handover.Talk) string {
 
 // A folder that is made for a plan goes where nothing was written.
 func TestContinue_planLeavesNothing(t *testing.T) {
+	skip.Sequential(t)
 	home := t.TempDir()
 	t.Run("plan", func(t *testing.T) {
 		s := openData(t, "coding/claude-code/projects")

@@ -13,12 +13,14 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/inspect"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // Where a session of a coding agent lacks the result of a call, because the result has another id, doctor
 // says what the agent does about both, and a fork of the head says so too. The sessions as they were
 // recorded have neither.
 func TestFaults_conversationOfCodingAgents(t *testing.T) {
+	skip.Sequential(t)
 	for kind, c := range map[string]struct {
 		// result fits a result up to its id, and the id.
 		result *regexp.Regexp
@@ -112,6 +114,7 @@ func (c *counted) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 // The check reads one state of a session in which nothing is wrong, and of another one for each doubling of
 // the session and each fault.
 func TestConversationFaults_reads(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range []struct {
 		path, session string
 		faults, most  int

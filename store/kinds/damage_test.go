@@ -359,6 +359,7 @@ func damage(t *testing.T, random *rand.Rand, start folder, session string, codes
 // TestJournal_keptSwapped swaps what two kept files hold. All commands that read do so,
 // the doctor tells of it once, and what needs one of the two refuses and names it.
 func TestJournal_keptSwapped(t *testing.T) {
+	skip.Sequential(t)
 	for _, v := range journaled {
 		t.Run(v.name, func(t *testing.T) {
 			f, _ := lived(t, v.path, v.part, v.session, [][]string{{"restore", v.session, "#1"}})
@@ -414,6 +415,7 @@ func TestJournal_keptSwapped(t *testing.T) {
 // a fork, an undo or a redo made. No other file changes: not what is kept, and not the
 // files that were copied. Then all is taken back.
 func TestWrites_apart(t *testing.T) {
+	skip.Sequential(t)
 	for _, v := range journaled {
 		t.Run(v.name, func(t *testing.T) {
 			dir := filepath.Join(memoryDir(t), "store")

@@ -89,6 +89,7 @@ func readTalk(t *testing.T, s store.Store, session string) *handover.Talk {
 var turns = [][2]string{{"first question", "run: ls -1"}, {"run: ls -1", "third question"}, {"after revert", ""}}
 
 func TestDrop(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, kind := range dropping {
 		into := targetStore(t, kind, t.TempDir())
@@ -186,6 +187,7 @@ func isBetween(whole, part []string) bool {
 
 // What is no turn, or has nothing to do with what is sent, is not left out.
 func TestDrop_refuses(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, c := range []struct {
 		path, session    string

@@ -203,6 +203,7 @@ func TestEdit_repeated(t *testing.T) {
 
 // A value that no person, model or tool said is not edited, nor a text that a provider signed.
 func TestEdit_refuses(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	const claude, codex, pi = "coding/claude-code/projects", "coding/codex", "coding/pi"
 	signed := filepath.Join(t.TempDir(), "qwen")

@@ -8,11 +8,13 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // What has the envelope of a kind and other bodies opens with a fault that says what was not read, and is
 // not shown as a session without messages.
 func TestKinds_foreignRows(t *testing.T) {
+	skip.Sequential(t)
 	openai := []string{
 		"CREATE TABLE agent_sessions (session_id TEXT PRIMARY KEY, created_at TIMESTAMP, updated_at TIMESTAMP)",
 		"CREATE TABLE agent_messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, message_data TEXT NOT NULL, created_at TIMESTAMP, FOREIGN KEY (session_id) REFERENCES agent_sessions (session_id))",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 	"hindcast/store/survey"
 )
 
@@ -80,6 +81,7 @@ var foreign = []struct {
 // A file whose bodies no format reads is refused with the reason by its path, by its folder and by
 // the name of the kind. One with a body that is read, or with none as yet, opens.
 func TestKinds_foreignBodies(t *testing.T) {
+	skip.Sequential(t)
 	kinds := All(nil, "")
 	for _, c := range foreign {
 		t.Run(c.name, func(t *testing.T) {

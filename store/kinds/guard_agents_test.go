@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/media/sqlitefile"
+	"hindcast/store/storetest/skip"
 )
 
 // unreadIn returns the faults of texts that no message shows, of all sessions of a store.
@@ -57,6 +58,7 @@ func ran(t *testing.T, file string, statements ...string) {
 // A part of a message that no message shows counts beside one that is shown, in rows, in a file for each
 // event, and in lines.
 func TestGuard_partsOfMessages(t *testing.T) {
+	skip.Sequential(t)
 	crush := []string{
 		"CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, created_at INTEGER, updated_at INTEGER)",
 		"CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER, updated_at INTEGER)",
@@ -129,6 +131,7 @@ func TestGuard_partsOfMessages(t *testing.T) {
 
 // All that the real stores of coding agents say is in view.
 func TestGuard_realAgents(t *testing.T) {
+	skip.Sequential(t)
 	stores, err := filepath.Glob(filepath.Join("..", "..", "testdata", "coding", "*"))
 	if err != nil || len(stores) < 9 {
 		t.Fatalf("the stores are %q, %v", stores, err)

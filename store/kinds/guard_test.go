@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest/skip"
 )
 
 // Records whose text no message shows are counted, with the first place, and those of a session in
 // whose messages all is are not.
 func TestGuard(t *testing.T) {
+	skip.Sequential(t)
 	claude := claudeLines(`user "first"`, done)
 	for _, c := range []struct {
 		name, file string

@@ -137,6 +137,7 @@ func TestInteropLangGraph(t *testing.T) {
 // TestInteropLangGraph_drawn does the same of graphs that are drawn at random.
 // HINDCAST_DRAWN draws as many as it says.
 func TestInteropLangGraph_drawn(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")
@@ -309,6 +310,7 @@ func (g graphs) compare(t *testing.T, r rewriting) {
 // the user wrote on. create_react_agent refuses each; after a repair both go on, and the model is sent a result right
 // behind each call. Undone, each table is as it was.
 func TestInteropLangGraph_repair(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")

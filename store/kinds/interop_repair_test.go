@@ -2,7 +2,6 @@ package kinds_test
 
 import (
 	"bytes"
-	"hindcast/store/storetest/program"
 	"hindcast/store/storetest/skip"
 	"os"
 	"path/filepath"
@@ -84,7 +83,7 @@ func TestInterop_repair(t *testing.T) {
 		t.Skip("the real SDKs are driven without -short")
 	}
 	python := drivers(t, sdks(t), "python")["python"]
-	r := rehearsal{driver: python, hindcast: program.Path(t), home: t.TempDir()}
+	r := rehearsal{driver: python}
 	var bricked, mended int
 	sessions := hazards(t)
 	for name, files := range sessions {
@@ -105,7 +104,7 @@ func TestInterop_repair(t *testing.T) {
 				t.Logf("the start wrote: %s", other)
 			}
 			damaged := treeOf(t, dir)
-			if _, failed := r.run(t, "repair", dir, "h", "--yes", "--anyway"); failed != "" {
+			if _, failed := r.look(t, "repair", dir, "h", "--yes", "--anyway"); failed != "" {
 				if why := unmended[name]; why != "" && strings.Contains(failed, why) {
 					return
 				}

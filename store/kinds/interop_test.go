@@ -227,7 +227,7 @@ func (r *rehearsal) told(args []string) []string {
 	return append(slices.Clip(args), "--sdk", r.version)
 }
 
-// run runs Hindcast, as it is shipped.
+// run runs Hindcast as a process, with the wiring of its main.
 func (r *rehearsal) run(t *testing.T, args ...string) (out []byte, failed string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), r.hindcast, r.told(args)...)
@@ -245,8 +245,7 @@ func (r *rehearsal) run(t *testing.T, args ...string) (out []byte, failed string
 	return out, ""
 }
 
-// look has Hindcast read. That goes on in this process, because there is so much of
-// it.
+// look runs Hindcast in this process.
 func (r *rehearsal) look(t *testing.T, args ...string) (out []byte, failed string) {
 	t.Helper()
 	code, said, errs := inProcess(t, r.told(args)...)
@@ -268,10 +267,26 @@ func (r *rehearsal) ask(t *testing.T, into any, args ...string) {
 	}
 }
 
-// write has Hindcast write.
+// write has Hindcast write, in this process.
 func (r *rehearsal) write(t *testing.T, args ...string) {
 	t.Helper()
-	if _, failed := r.run(t, append(args, "--yes", "--anyway")...); failed != "" {
+	r.writeBy(t, r.look, args...)
+}
+
+// write has Hindcast write: at the head of a session as a process, elsewhere in this one. A process takes
+// longer to start than all that it does here, and does the same at each position.
+func (p *place) write(t *testing.T, args ...string) {
+	t.Helper()
+	if p.header.Head {
+		p.writeBy(t, p.run, args...)
+	} else {
+		p.rehearsal.write(t, args...)
+	}
+}
+
+func (r *rehearsal) writeBy(t *testing.T, run func(*testing.T, ...string) ([]byte, string), args ...string) {
+	t.Helper()
+	if _, failed := run(t, append(args, "--yes", "--anyway")...); failed != "" {
 		t.Fatalf("hindcast %q: %s", args, failed)
 	}
 }
@@ -342,7 +357,7 @@ func (p *place) restored(t *testing.T, live bool) {
 	}
 	dir := storeCopy(t, p.whole)
 	if len(made.Asks) > 0 {
-		if _, failed := p.run(t, "restore", dir, p.session, p.header.ID, "--yes"); failed == "" {
+		if _, failed := p.look(t, "restore", dir, p.session, p.header.ID, "--yes"); failed == "" {
 			t.Errorf("it does not ask once more: %q", made.Asks)
 		}
 		if other := p.original.difference(treeOf(t, dir)); other != nil {

@@ -333,6 +333,7 @@ func (x *keptTranscript) sameBytes(t *testing.T, path string) {
 // TestKeep_killed kills the program at random instants while it keeps: what was kept before stays, the archive is
 // sound, and the next run goes on.
 func TestKeep_killed(t *testing.T) {
+	skip.Sequential(t)
 	hindcast, random := program.Path(t), rand.New(rand.NewPCG(seedOf(t), 0))
 	x := keepTranscript(t)
 	files, within := len(readAll(t, x.At)), 0

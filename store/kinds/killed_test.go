@@ -25,6 +25,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 )
 
 // killsWanted is how often each kind of store is killed. HINDCAST_KILLS says how
@@ -63,6 +64,7 @@ var victims = []struct{ path, session string }{
 // every snapshot still there, and a journal by which everything can be taken back
 // to the first byte.
 func TestWrites_killedAtAnyInstant(t *testing.T) {
+	skip.Sequential(t)
 	hindcast, seed := program.Path(t), seedOf(t)
 	for i, v := range victims {
 		t.Run(strings.ReplaceAll(v.path+" "+v.session, "/", "-"), func(t *testing.T) {

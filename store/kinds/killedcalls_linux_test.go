@@ -24,6 +24,7 @@ import (
 // modes. The store then opens, its journal says what became of the write, and everything is taken
 // back to identical tables.
 func TestRows_killedAtEachCallThatWrites(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	hindcast := program.Path(t)
 	step := storetest.Sized(11, 1)

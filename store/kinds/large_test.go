@@ -16,6 +16,7 @@ import (
 // A value that is far larger than what the framework writes into its column costs its row, and is
 // not read: what is allocated does not grow with it. The rest of the store is shown.
 func TestDatabases_largeValues(t *testing.T) {
+	skip.Sequential(t)
 	skip.Counting(t)
 	large := map[string][]string{
 		"langgraph/agent.db":             {"checkpoints.type", "checkpoints.thread_id", "checkpoints.checkpoint_id", "checkpoints.parent_checkpoint_id", "writes.type", "writes.channel", "writes.task_id"},

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest/skip"
 )
 
 // What other programs leave in a store is noted, and is no fault: the same faults are
 // found, and the same exit code comes of them.
 func TestDoctor_notesWhatOtherProgramsLeave(t *testing.T) {
+	skip.Sequential(t)
 	litter := []string{".DS_Store", "Thumbs.db", "desktop.ini", "._x", ".x.swp", "#x#", "x~", "x.bak", "x.orig"}
 	doctor := func(dir string) (code int, harmful, notes []model.Fault) {
 		code, out, err := inProcess(t, "doctor", dir, "--json")

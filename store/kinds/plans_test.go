@@ -12,11 +12,13 @@ import (
 	"hindcast/model"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
+	"hindcast/store/storetest/skip"
 )
 
 // Where a call in the conversation has no result, because the result has another id, each kind that can put a
 // session back or make one of it says in more plans what comes of that than of the store as it was recorded.
 func TestPlan_saysWhatIsRefused(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range []struct {
 		kind, path string
 		// result fits a result up to its id, which to replaces, "" for another id; in a database, update changes it.

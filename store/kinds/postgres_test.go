@@ -59,6 +59,7 @@ func TestImport_intoADatabase(t *testing.T) {
 // A conversion makes Hindcast's own store in the database of a URL once it is agreed to, and is taken away again; what
 // comes out of it, into a file, is what went in.
 func TestConvert_intoADatabase(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	hindcastRuns(t, "", "demo", dir)
 	file, back := filepath.Join(dir, "hindcast-demo.db"), "sqlite:"+filepath.Join(dir, "back.db")

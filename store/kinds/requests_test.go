@@ -62,6 +62,7 @@ func outlineOf(sent *query.Sent) (list []string) {
 
 // A request has the system prompt, the tools and the settings that its agent records, and names the others.
 func TestRequests_haveWhatIsRecorded(t *testing.T) {
+	skip.Sequential(t)
 	const prompt = "You are a coding agent running in the Codex CLI"
 	for _, c := range []struct {
 		path, session, snapshot string
@@ -107,6 +108,7 @@ func TestRequests_haveWhatIsRecorded(t *testing.T) {
 
 // OpenHands's tools are in the event with the system prompt, which is the first message.
 func TestRequests_ofOpenHands(t *testing.T) {
+	skip.Sequential(t)
 	got := outlineOf(requestAt(t, openData(t, "coding/openhands"), "d3ba9894ad2a43abb6546f04276ce18f", "#4"))
 	for i, begins := range []string{"tool terminal Execute a shell", "tool finish Signals", "tool think Use", "system <SOUL>", "prompt first question", "answer reply to: first question", "prompt second question"} {
 		if i >= len(got) || !strings.HasPrefix(got[i], begins) {
@@ -120,6 +122,7 @@ func TestRequests_ofOpenHands(t *testing.T) {
 
 // Copilot CLI sends the time before the words of the user, and the system prompt once.
 func TestRequests_ofCopilot(t *testing.T) {
+	skip.Sequential(t)
 	got := outlineOf(requestAt(t, openData(t, "coding/copilot-cli"), "1176a339-4847-4a9a-8002-872c283cafb0", "#5"))
 	want := []string{
 		"system [removed 21514 chars]",
@@ -136,6 +139,7 @@ func TestRequests_ofCopilot(t *testing.T) {
 
 // Of a request that Claude Code did not keep, the system prompt is that of the nearest snapshot of it before the answer.
 func TestRequests_promptOfClaudeCode(t *testing.T) {
+	skip.Sequential(t)
 	const session = "e3e8e48f-7fa6-465a-9f40-10a54f2d345e"
 	text, err := os.ReadFile(filepath.Join(testdata, "coding", "claude-code", "projects", "-home-demo", session+".jsonl"))
 	if err != nil {
@@ -175,6 +179,7 @@ func TestRequests_promptOfClaudeCode(t *testing.T) {
 // Of a message log the messages are those of now: a request says which of the others it may have had. No request behind
 // the window has one that was taken out, and the one that is asked for next has nothing that is not sure.
 func TestRequests_ofStrandsWindows(t *testing.T) {
+	skip.Sequential(t)
 	s := openData(t, "strands/python-file")
 	for _, c := range []struct {
 		session, snapshot string
@@ -208,6 +213,7 @@ func TestRequests_ofStrandsWindows(t *testing.T) {
 
 // Snapshots of Strands have the system prompt.
 func TestRequests_promptOfStrandsSnapshots(t *testing.T) {
+	skip.Sequential(t)
 	for path, want := range map[string]string{"strands/python-snapshot every-turn #3": `[{"text": "You are X."}]`, "strands/typescript/unified branching #0": `"You are careful."`} {
 		words := strings.Fields(path)
 		sent := requestAt(t, openData(t, words[0]), words[1], words[2])
@@ -333,6 +339,7 @@ func TestRequests_areAsTheTableSays(t *testing.T) {
 
 // What a framework mends before it asks is named: the OpenAI Agents SDK leaves out a call without an output.
 func TestRequests_nameWhatIsMended(t *testing.T) {
+	skip.Sequential(t)
 	s := openData(t, "openaiagents/sqlite_session.db")
 	const mended = "what the framework mends (leaves the call out when it asks the model, and the reasoning before it)"
 	for snapshot, want := range map[string]bool{"#11": false, "#15": true} {

@@ -16,6 +16,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // hashOf returns the name that Claude Code gives a value, and its JSON.
@@ -101,6 +102,7 @@ func (s *askedStore) Features() store.Features {
 // A walk over all requests of a session reads each record at most a few times, and asks the store for each request once,
 // however many messages the requests share.
 func TestRequests_areReadInOnePass(t *testing.T) {
+	skip.Sequential(t)
 	const turns = 300
 	dir, size := recordedSession(t, turns)
 	for name, walk := range map[string]func(q *query.Session, line *model.Timeline) int{

@@ -7,6 +7,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/query"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // textsSent returns the strings and the keys in the blocks of a request.
@@ -36,6 +37,7 @@ func textsSent(sent *query.Sent) map[string]bool {
 
 // The texts that are found in the requests of a session are those of the requests, one by one.
 func TestGrepSent_findsTheTextsOfEachRequest(t *testing.T) {
+	skip.Sequential(t)
 	requests := 0
 	for _, path := range []string{
 		"coding/claude-code", "coding/codex", "coding/copilot-cli", "coding/crush/crush.db", "coding/gemini-cli", "coding/opencode/opencode.db", "coding/openhands", "coding/pi", "coding/qwen", "coding/kimi",

@@ -152,6 +152,7 @@ func readOnly(t *testing.T, dir string) {
 // Whatever is only looked at stays as it is: every byte, time and file of every
 // store that there is, damaged ones too.
 func TestDoctor_writesNothing(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	remembering := kinds.All(files.NewCache(t.TempDir()), "")
 	dir := t.TempDir()

@@ -14,12 +14,14 @@ import (
 	"hindcast/model"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
+	"hindcast/store/storetest/skip"
 )
 
 // Where a program wrote a reminder before the words of the person, sessions and rows of frameworks are called as
 // without it: the stores that the SDKs wrote are changed so. A session that begins with a message that the program
 // wrote as a whole is called by the next.
 func TestKinds_titlesOfFrameworksAreTyped(t *testing.T) {
+	skip.Sequential(t)
 	const reminder = `<system-reminder>\nThe user provided the following references.\n</system-reminder>\n`
 	root := filepath.Join("..", "..", "testdata")
 	for _, c := range []struct {
@@ -117,6 +119,7 @@ func titlesOf(t *testing.T, path string) (titles map[string]string, words []stri
 
 // A run of LlamaIndex is called by what a person typed to its agent, as a text or as a message.
 func TestKinds_titlesOfLlamaIndexAreTyped(t *testing.T) {
+	skip.Sequential(t)
 	for _, said := range []string{
 		`"<system-reminder>\nbe short\n</system-reminder>\nRename the helper"`,
 		`{"role":"user","additional_kwargs":{},"blocks":[{"block_type":"text","text":"<system-reminder>be short</system-reminder>"},{"block_type":"text","text":"Rename the helper"}]}`,

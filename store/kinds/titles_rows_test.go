@@ -7,10 +7,12 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // A row says what happened, in stores that the frameworks wrote, also where no message tells it.
 func TestKinds_titlesOfRows(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range []struct {
 		path, session string
 		row           int // of the list of headers
@@ -36,6 +38,7 @@ func TestKinds_titlesOfRows(t *testing.T) {
 
 // No row is called by the tags that an agent wrote around a text.
 func TestKinds_titlesHaveNoTags(t *testing.T) {
+	skip.Sequential(t)
 	tag := regexp.MustCompile(`^<[a-z]+[-_][a-z-_]+>|\$bytes`)
 	for _, path := range []string{"coding/claude-code/projects", "coding/codex/sessions", "langgraph/agent.db", "langgraph/encrypted.db", "langgraph/pickle.db", "langgraph/types.db"} {
 		s, err := All(nil, "").Open(t.Context(), filepath.Join("..", "..", "testdata", filepath.FromSlash(path)))

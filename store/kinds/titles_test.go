@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // claudeLine is a record of Claude Code: its number, the one before it, who speaks, and the content.
@@ -66,6 +67,7 @@ const (
 
 // A session is called what the person typed, in the list as after reading all of it.
 func TestKinds_titlesAreTyped(t *testing.T) {
+	skip.Sequential(t)
 	kinds := All(nil, "")
 	late := `user [{"type":"input_text","text":"# AGENTS.md instructions for /home/demo/app\n\n<INSTRUCTIONS>\n` + strings.Repeat("Keep lines short. ", 3800) + `\n</INSTRUCTIONS>"}]`
 	for _, c := range []struct {

@@ -14,11 +14,13 @@ import (
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/native/postgres"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // A table of an agent is a view without end, or a virtual table. Each kind refuses the database,
 // or reads it without that table, and none waits for it.
 func TestDatabases_viewsAreNoTables(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, name := range databases {
 		for _, table := range tablesOf(t, filepath.Join(testdata, name)) {
@@ -98,6 +100,7 @@ var served = map[string]string{
 // A table on a server is a view without end, a materialised one, or a table of another server: none is read, none waits.
 // A partitioned table is one.
 func TestServers_viewsAreNoTables(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	c := pgtest.SharedCluster(t)
 	endless := "WITH RECURSIVE q(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM q)"
@@ -171,6 +174,7 @@ func tablesOn(t *testing.T, address string) map[string][]string {
 
 // A role that may log in and read no table is told what the server refused, and what reading needs.
 func TestServers_roleWithoutRights(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	c := pgtest.SharedCluster(t)
 	for kind, file := range served {

@@ -13,12 +13,14 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // Fork is the suite of what every kind holds that makes new sessions and changes none, run
 // at every position of every session of the store at an address, of which it makes a copy.
 // The store is a folder, and what a fork writes are new files.
 func Fork(t *testing.T, kind store.Kind, address string) {
+	skip.Sequential(t)
 	forked := 0
 	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address) // with a journal of its own, which grows

@@ -14,11 +14,13 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // Restore is the suite of what every kind holds whose sessions can be put back, run at
 // every position of every session of the store at an address, of which it makes a copy.
 func Restore(t *testing.T, kind store.Kind, address string) {
+	skip.Sequential(t)
 	restored := 0
 	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address) // with a journal of its own, which grows

@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // Rows is the suite of what every kind holds that writes rows into a SQLite file of another
@@ -23,6 +24,7 @@ import (
 // byte, and a redo does the same again. A restore adds rows, and changes one row of each of
 // some tables.
 func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
+	skip.Sequential(t)
 	wrote := 0
 	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address)
@@ -42,6 +44,7 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 // RowsOn is Rows of an open store on a server. tables returns the contents of all its tables. RowsOn writes
 // at some positions only: a row is written alike wherever it is.
 func RowsOn(t *testing.T, s Writer, tables func() string, changes ...string) {
+	skip.Sequential(t)
 	wrote, r := 0, rowing{TB: t, s: s, changes: changes, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
 	for _, info := range Sessions(t, s) {
 		wrote += r.session(info.ID, 12)

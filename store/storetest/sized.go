@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 // Sized returns how often a test does what shows no more when it is done more often: the
@@ -48,6 +50,7 @@ func Few(checks int, property func(*rapid.T)) func(*rapid.T) {
 // happened: a run of rapid may well be without, twenty of them are not.
 func Overwritten(t *testing.T, checks int, property func(*rapid.T) int) {
 	t.Helper()
+	skip.Sequential(t)
 	had := 0
 	for runs := Sized(1, 20); runs > 0 && had == 0 && !t.Failed(); runs-- {
 		rapid.Check(t, Few(checks, func(rt *rapid.T) { had += property(rt) }))

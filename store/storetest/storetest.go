@@ -17,6 +17,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/native/typed"
+	"hindcast/store/storetest/skip"
 )
 
 // Store is what a kind must be for the suite.
@@ -76,9 +77,15 @@ type Open func(t *testing.T, now func() time.Time) Opened
 
 // Record is the suite of what every kind holds that records sessions.
 func Record(t *testing.T, name string, open Open) {
-	for _, group := range [][]check{rules, contracts, writes, edits, imports, commits, live, cancels} {
-		for _, c := range group {
+	for _, group := range []struct {
+		checks []check
+		races  bool // some of them start goroutines
+	}{{rules, false}, {contracts, true}, {writes, false}, {edits, false}, {imports, false}, {commits, true}, {live, true}, {cancels, false}} {
+		for _, c := range group.checks {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
+				if !group.races {
+					skip.Sequential(t)
+				}
 				clock := &Clock{}
 				o := open(t, clock.Now)
 				c.run(&bench{T: t, Store: o.Store, reopen: o.Reopen, again: o.Again, open: open, clock: clock})

@@ -11,6 +11,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // text is a block of text.
@@ -87,6 +88,7 @@ func TestMessage_AppendJSON(t *testing.T) {
 // The beginning of any string is text of that length at most, on one line, and of a string
 // that is long as of one that is short.
 func TestWords(t *testing.T) {
+	skip.Sequential(t)
 	for body, want := range map[string]string{"": "", "null": "", `{"a":1}`: "", `""`: "", `"a b"`: "a b", `"\u00fc\n\n\u00e4"`: "ü ä"} {
 		if got := Words([]byte(body), 20); got != want {
 			t.Errorf("%s begins with %q, want %q", body, got, want)

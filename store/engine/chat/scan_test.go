@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 func TestLongText_indexIn(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		in := []byte(rapid.StringMatching(`[ab]{0,300}`).Draw(t, "in"))
 		from := rapid.IntRange(0, len(in)).Draw(t, "from")

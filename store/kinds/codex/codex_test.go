@@ -24,6 +24,7 @@ import (
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 const recorded = "../../../testdata/coding/codex"
@@ -586,6 +587,7 @@ func TestSessions_segmentGrows(t *testing.T) {
 // A few packed bytes unpack to no more than they explain. What is unpacked up to there is shown,
 // and how much that is, is bounded for many of them together. A long session of real text opens.
 func TestPacked_bounds(t *testing.T) {
+	skip.Sequential(t)
 	head := `{"timestamp":"2026-11-24T02:53:19.581Z","type":"session_meta","payload":{"id":"01a20b78-db17-7131-bcff-a7d643b0ac7b","timestamp":"2026-11-24T02:53:19.513Z","cwd":"/home/demo"}}` + "\n"
 	message := func(text string) string {
 		return `{"timestamp":"2026-11-24T02:53:20.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` + text + `"}]}}` + "\n"

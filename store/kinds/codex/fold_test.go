@@ -14,6 +14,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 const made = "01a30000-0000-7000-8000-000000000001"
@@ -447,6 +448,7 @@ func TestFold_compactionBehindAFork(t *testing.T) {
 // Whatever is folded, each message is in the state at its own snapshot, and each snapshot
 // has its parent. Turns are counted on.
 func TestFold_losesNoMessage(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, storetest.Few(40, func(rt *rapid.T) {

@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/kinds/jsonl"
+	"hindcast/store/storetest/skip"
 )
 
 // rowsOf returns a row for each state, one behind the other.
@@ -116,6 +117,7 @@ func list(message func(int) string, from, to int) string {
 
 // Whatever follows whatever, each state is read as it was.
 func TestWrite_keepsStates(t *testing.T) {
+	skip.Sequential(t)
 	word := rapid.StringOf(rapid.SampledFrom([]rune("ab\"\\\n<é漢😀")))
 	rapid.Check(t, func(r *rapid.T) {
 		var states []string

@@ -24,6 +24,7 @@ import (
 	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // write puts a file of that content into a directory of its own.
@@ -422,6 +423,7 @@ func (e errWriter) Write([]byte) (int, error) { return 0, e.err }
 // TestRoundTrip_isByteIdentical: what is exported and imported again exports
 // the same, through every kind that keeps visits and through the file itself.
 func TestRoundTrip_isByteIdentical(t *testing.T) {
+	skip.Sequential(t)
 	dir, run := t.TempDir(), 0
 	rapid.Check(t, func(r *rapid.T) {
 		run++

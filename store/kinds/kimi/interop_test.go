@@ -22,7 +22,7 @@ func runCLI(t *testing.T, home, work, call string, env ...string) []chattest.Req
 	bin := filepath.Dir(chattest.Program(t, "kimi-code", "node_modules", ".bin", "kimi"))
 	llm := chattest.Start(t)
 	env = append(env, "KIMI_MODEL_NAME=scripted", "KIMI_MODEL_API_KEY=scripted", "KIMI_MODEL_PROVIDER_TYPE=openai", "KIMI_MODEL_BASE_URL="+llm.URL+"/v1",
-		"KIMI_CODE_NO_AUTO_UPDATE=1", "NODE_COMPILE_CACHE="+filepath.Join(home, "compiled"))
+		"KIMI_CODE_NO_AUTO_UPDATE=1")
 	chattest.Run(t, work, home, "export PATH="+bin+":$PATH; "+call+" </dev/null", env...)
 	return llm.Requests(t)
 }

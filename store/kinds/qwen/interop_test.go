@@ -34,7 +34,7 @@ func runCLI(t *testing.T, home, work, call string, env ...string) []chattest.Req
 	t.Helper()
 	bin := filepath.Dir(chattest.Program(t, "qwen-code", "node_modules", ".bin", "qwen"))
 	llm := chattest.Start(t)
-	env = append(env, "OPENAI_API_KEY=scripted", "OPENAI_BASE_URL="+llm.URL+"/v1", "OPENAI_MODEL=scripted", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1", "NODE_COMPILE_CACHE="+filepath.Join(home, "compiled"))
+	env = append(env, "OPENAI_API_KEY=scripted", "OPENAI_BASE_URL="+llm.URL+"/v1", "OPENAI_MODEL=scripted", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
 	chattest.Run(t, work, home, "export PATH="+bin+":$PATH; "+call+" </dev/null", env...)
 	return llm.Requests(t)
 }

@@ -20,6 +20,7 @@ import (
 	"hindcast/store/media/disk"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/storetest/skip"
 )
 
 func openTree(t testing.TB, dir string) *Disk {
@@ -68,6 +69,7 @@ func held(t rapid.TB, tree Tree, dir string, all map[string]string) map[string]s
 
 // A tree with steps laid over it is the tree after the same steps were done on a disk.
 func TestOverlay_isTheDiskAfterTheSteps(t *testing.T) {
+	skip.Sequential(t)
 	root, n := t.TempDir(), 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++

@@ -109,7 +109,7 @@ func StartAgent(t testing.TB, kind string) *Agent {
 	bin := filepath.Dir(Program(t, how.tool, below...))
 	a := &Agent{Kind: kind, Home: t.TempDir(), Work: t.TempDir(), how: how}
 	a.Model = Start(t)
-	for _, is := range append(how.env, "NODE_COMPILE_CACHE="+filepath.Join(a.Home, "compiled")) {
+	for _, is := range how.env {
 		a.Env = append(a.Env, strings.ReplaceAll(is, "{url}", a.URL))
 	}
 	a.Env = append(a.Env, "PATH="+bin+":"+node()+"/usr/local/bin:/usr/bin:/bin")

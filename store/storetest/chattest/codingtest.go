@@ -129,6 +129,7 @@ func Run(t testing.TB, dir, home, command string, env ...string) string {
 	cmd.Env = append([]string{
 		"HOME=" + home, "PATH=" + node() + "/usr/local/bin:/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
 		"HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1",
+		"NODE_COMPILE_CACHE=" + filepath.Join(os.Getenv("HINDCAST_AGENTS"), "compiled"), // agents are megabytes of source
 	}, env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hindcast/store/storetest/skip"
 )
 
 // dir is where Main lets the program be built.
@@ -49,9 +51,10 @@ type built struct {
 var plain, released built
 
 // Path returns the path of the program, built with the flags of the tests: what they compiled
-// is not compiled again. The tests run below Main.
+// is not compiled again. The tests run below Main. Beside the race detector, a test that calls Path is skipped.
 func Path(tb testing.TB) string {
 	tb.Helper()
+	skip.Process(tb)
 	return plain.path(tb, "hindcast", nil, []string{"go", "build"})
 }
 

@@ -24,15 +24,25 @@ func Missing(tb testing.TB, format string, args ...any) {
 // finds nothing there and makes it ten times as slow, so the test is skipped beside it.
 func Sequential(tb testing.TB) {
 	tb.Helper()
-	if raceEnabled {
-		tb.Skip("its steps follow one another: it runs without the race detector")
-	}
+	skipRace(tb, "its steps follow one another")
+}
+
+// Process marks a test that runs Hindcast as a process of its own, which is built without the race
+// detector, whatever the test was built with. The test is skipped beside the detector.
+func Process(tb testing.TB) {
+	tb.Helper()
+	skipRace(tb, "another process does the work")
 }
 
 // Counting marks a test that counts memory. The race detector drops what pools hold, so the test is skipped beside it.
 func Counting(tb testing.TB) {
 	tb.Helper()
+	skipRace(tb, "it counts memory")
+}
+
+func skipRace(tb testing.TB, why string) {
+	tb.Helper()
 	if raceEnabled {
-		tb.Skip("it counts memory: it runs without the race detector")
+		tb.Skip(why + ": it runs without the race detector")
 	}
 }

@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"hindcast/store/storetest/skip"
 )
 
 // Each id is one that the SDKs take, and sorts after all before it, whatever the
 // clock says.
 func TestMinter_ascends(t *testing.T) {
+	skip.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		m := minter{random: func(b []byte) { copy(b, rapid.SliceOfN(rapid.Byte(), len(b), len(b)).Draw(t, "random")) }}
 		var ids []string
