@@ -166,6 +166,7 @@ func fileLines(t *testing.T, line *model.Timeline, steps iter.Seq2[query.FileSte
 // The copies of files that agents keep tell what commands did, also where no call does. The objects of the project's own
 // repository are not in opencode's, and the patch of the turn has them.
 func TestFiles_ofCopies(t *testing.T) {
+	skip.Sequential(t)
 	for _, of := range []struct {
 		kind, session string
 		want          []string
@@ -191,6 +192,7 @@ func TestFiles_ofCopies(t *testing.T) {
 
 // Folded, they give the files that lay on the disk when the recording ended.
 func TestFilesBetween_ofCopiesAreTheDisk(t *testing.T) {
+	skip.Sequential(t)
 	for kind, want := range map[string]map[string]string{
 		"copilot-cli": {"a.txt": "ONE\n\ttwo\n3\n4\n", "moved.txt": "alpha\ngamma"},
 		"opencode":    {"a.txt": `ONE\n\t2\nthree\n`, "moved.txt": "alpha\nbeta"},

@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // texts is a store of states by their id.
@@ -154,6 +155,7 @@ func TestMessageLists_goesOnFromTheListBefore(t *testing.T) {
 
 // A store that looks at a whole session each time is asked twice, however long that is.
 func TestWalk_asksASurveyorTwice(t *testing.T) {
+	skip.Sequential(t)
 	const n = 5 * mostAtOnce
 	l, tl := logOf(n, func(i int) int { return i - 1 })
 	v := Open(l, tl).view()

@@ -84,6 +84,7 @@ func TestFind_isWhatStandsInTheState(t *testing.T) {
 
 // A state that is no JSON is never taken for one.
 func TestFind_leavesWhatIsNoJSON(t *testing.T) {
+	skip.Sequential(t)
 	whole := `{"session":{"turn":1},"x":[{"a":1},{"a":2},3,4,"x",[1,2]],"plan":{"status":"done"}}`
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -147,6 +148,7 @@ func TestFind_remembersWhereElementsEnd(t *testing.T) {
 // Where a list goes on as one before it did, the way over it is taken up there, and what is looked up
 // is what stands in the state.
 func TestFind_takesUpTheWay(t *testing.T) {
+	skip.Sequential(t)
 	elements := [][]string{{`,1`}, {`,1`, `2`}, {`,{"a":[1`, `,5]}`}, {`,"t`, `u"`}, {`,"t"`}, {`,[3]`}, {`,{"a":[1]}`}, {`,[`, `[]`, `]`}, {`, 4 `, `,1`}}
 	text, at := []byte{}, map[string]piece{}
 	place := func(part string) piece {

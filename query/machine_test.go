@@ -108,7 +108,11 @@ func TestSearchHome_isItsStoresOneByOne(t *testing.T) {
 	slices.Sort(words)
 	words = slices.Compact(words)
 	found := 0
-	rapid.Check(t, storetest.Few(12, func(r *rapid.T) {
+	checks := 12
+	if testing.Short() {
+		checks = 3
+	}
+	rapid.Check(t, storetest.Few(checks, func(r *rapid.T) {
 		word := []rune(rapid.SampledFrom(words).Draw(r, "word"))
 		from := rapid.IntRange(0, max(len(word)-2, 0)).Draw(r, "from")
 		text := string(word[from:rapid.IntRange(min(from+2, len(word)), min(from+20, len(word))).Draw(r, "to")])

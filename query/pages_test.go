@@ -3,17 +3,21 @@ package query
 import (
 	"bytes"
 	"testing"
+
+	"hindcast/store/storetest/skip"
 )
 
 // Of a long text the bytes of each piece are those that were appended, also for who read before more was appended,
 // and no piece goes on in another page, whether pages are packed or not.
 func TestPages_areWhatWasAppended(t *testing.T) {
+	skip.Sequential(t)
 	t.Run("loose", func(t *testing.T) { testPages(t, pages{}) })
 	t.Run("packed", func(t *testing.T) { testPages(t, pages{packer: newPacker()}) })
 }
 
 // A text holds a few pages loose, and all others packed, also after each was read again.
 func TestPages_packOldPages(t *testing.T) {
+	skip.Sequential(t)
 	text := pages{packer: newPacker()}
 	for text.held < 20<<pageBits {
 		text.add(bytes.Repeat([]byte("words of a text "), 1000))

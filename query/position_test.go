@@ -11,6 +11,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // standsAt reports whether a text stands where a hit says, of several members of one key at one
@@ -35,6 +36,7 @@ func standsAt(t *jsontape.Tape, n jsontape.Node, path []string, hit *query.Hit) 
 // Each hit says where its text stands, and who says it, in whatever order visits and branches
 // were recorded.
 func TestGrep_tellsWhere(t *testing.T) {
+	skip.Sequential(t)
 	sessions := 150
 	if testing.Short() {
 		sessions = 30

@@ -8,10 +8,12 @@ import (
 	"hindcast/store/kinds/copilot"
 	"hindcast/store/kinds/gemini"
 	"hindcast/store/kinds/pi"
+	"hindcast/store/storetest/skip"
 )
 
 // A search passes over the sessions whose files do not have the text, and over no other.
 func TestPattern_passesOver(t *testing.T) {
+	skip.Sequential(t)
 	const all = -1
 	read := map[string]engine.Kind{"pi": pi.Kind(nil), "claude-code": claudecode.Kind(nil), "gemini-cli": gemini.Kind(nil), "copilot-cli": copilot.Kind(nil)}
 	for _, c := range []struct {

@@ -78,6 +78,7 @@ func (s *ranged) state(i int) (state []byte, broken bool) {
 
 // Of small states that a store keeps whole, the text has what they share once, and each state is read once.
 func TestRoped_sharesSmallStates(t *testing.T) {
+	skip.Sequential(t)
 	s := &ranged{broken: -1}
 	const n = 1000
 	for i := range n {

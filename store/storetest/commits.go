@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/native/typed"
+	"hindcast/store/storetest/skip"
 )
 
 // What a program that records a session is promised: it moves on from where it
@@ -406,6 +407,7 @@ func commitRefusals(b *bench) {
 }
 
 func commitOdd(b *bench) {
+	skip.Sequential(b.T)
 	large := `["` + strings.Repeat(`a message like any other","`, 150_000) + `"]`
 	odd := []string{"", "..", "a/b", "a\x00b", "a\x00c", "'; DROP TABLE sessions; --", "\x1b]52;c;AAAA\a", "\u202e", "\xff\xfe", strings.Repeat("x", 10_000)}
 	for i, session := range odd {

@@ -68,6 +68,7 @@ func written(t interface {
 
 // A state takes the room of what it adds to the one before, wherever it adds it.
 func TestWrite_takesTheRoomOfWhatIsNew(t *testing.T) {
+	skip.Sequential(t)
 	message := func(i int) string {
 		return fmt.Sprintf(`{"role":"user","content":[{"text":"message %d: été, \"quoted\" and \\n — %s"}]}`, i, strings.Repeat("x", i%97))
 	}

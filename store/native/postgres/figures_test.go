@@ -6,11 +6,13 @@ import (
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/native/postgres"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // TestTurns_takeTheRoomOfTheirMessages: a conversation takes a tenth of its states at most, with its indexes and
 // what the server has not cleared away yet. BenchmarkTurns has the figures.
 func TestTurns_takeTheRoomOfTheirMessages(t *testing.T) {
+	skip.Sequential(t)
 	url := pgtest.SharedCluster(t).Database(t)
 	states := recordTurns(t, open(t, url), "s", 1, 200)
 	if size := sizeNow(t, url, "hindcast"); size*10 > int64(states) {

@@ -55,6 +55,7 @@ func TestHeaders_ofManyAreThoseOfFew(t *testing.T) {
 
 // TestHeaders_takeFewAllocations: the driver takes nine of them a row, and the headers hardly more.
 func TestHeaders_takeFewAllocations(t *testing.T) {
+	skip.Counting(t)
 	const count = 20_000
 	s, _ := newStore(t)
 	if _, err := s.Import(t.Context(), storetest.Grow("s", count, 40)); err != nil {

@@ -268,7 +268,7 @@ func TestWatch_tellsOfWhatIsSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore(t, other, "h", storetest.Headers(t, s, "h")[3].ID)
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(20 * time.Second)
 	for {
 		select {
 		case <-changes:
