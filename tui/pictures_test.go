@@ -13,6 +13,7 @@ import (
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui/screentest"
 	"hindcast/tui/screentest/picture"
 	"hindcast/tui/theme"
@@ -103,6 +104,7 @@ func (s *scene) golden(name string) {
 // The pictures of the front page are drawn from the screen that the tests see, so
 // they cannot lie. Each shows one thing; the first is a short scene.
 func TestPictures(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	const w, h = 100, 28
 	const glance, read = 1500 * time.Millisecond, 3500 * time.Millisecond

@@ -16,6 +16,7 @@ import (
 	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // tabs are the tabs with the scope that their keys are in.
@@ -66,6 +67,7 @@ func TestTabs_compareWithTheMark(t *testing.T) {
 
 // The changes that a framework makes for itself are behind the others, in one row that names it and opens.
 func TestTabs_foldWhatIsAFrameworksOwn(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, c := range []struct {
 		address, session string

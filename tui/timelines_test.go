@@ -12,6 +12,7 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/machine"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui"
 	"hindcast/tui/theme"
 )
@@ -68,6 +69,7 @@ func TestKeys_leadThereInTwo(t *testing.T) {
 
 // A tool that failed marks the row of its result. Where the SDK's own text alone says so, the mark is an inferred one.
 func TestTimelines_markTheToolThatFailed(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name, address, session string

@@ -18,6 +18,7 @@ import (
 	"hindcast/store/kinds/strands/snapshots"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -119,6 +120,7 @@ func TestUsage_brokenCache(t *testing.T) {
 
 // Each snapshot tells the sums of its own turn or branch, whatever folds and wherever it is.
 func TestUsage_turnsAndBranches(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	p := trip(t, 200, 50)
 	p.Press(keymap.Timeline, keymap.Tokens, keymap.ShowInfo, keymap.Top)
