@@ -133,6 +133,8 @@ type Pane struct {
 	c      *Content
 	t      *model.Timeline
 	folds  *model.Folds
+	// unsized is whether turns wait for the pane's size to be folded by it.
+	unsized bool
 
 	cursor  model.Node
 	marked  model.Node
@@ -160,6 +162,11 @@ func (p *Pane) Resize(w, h int) {
 	p.w, p.h = w, h
 	p.columns = p.fitColumns()
 	p.rows.Resize(max(h-footerRows(h)-p.headerRows(), 0))
+	if p.unsized && p.rows.Height > 0 {
+		p.foldEarlier()
+		p.rows.SetLen(p.folds.Rows())
+		p.revealCursor()
+	}
 }
 
 // footerRows returns the rows at the bottom that explain the cursor's.
@@ -190,7 +197,6 @@ func (p *Pane) Set(c *Content) {
 	}
 	if fresh {
 		p.foldEarlier()
-		p.showLabelled()
 	}
 	p.rows.SetLen(p.folds.Rows())
 	p.revealCursor()

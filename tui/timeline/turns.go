@@ -19,10 +19,13 @@ import (
 // counts its own.
 
 // foldEarlier folds all turns but that of the cursor, where the session records prompts and is longer than a screen.
+// A pane without a size folds them when it gets one. What has a label stays in view.
 func (p *Pane) foldEarlier() {
-	if turns := p.c.Turns; turns.HasPrompts() && p.rows.Height > 0 && p.folds.Rows() > p.rows.Height {
+	p.unsized = p.rows.Height == 0
+	if turns := p.c.Turns; turns.HasPrompts() && !p.unsized && p.folds.Rows() > p.rows.Height {
 		p.folds.FoldTurns(p.cursor)
 	}
+	p.showLabelled()
 }
 
 // turnAt returns the turn on whose line n is, and whether there is one.

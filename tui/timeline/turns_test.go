@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hindcast/keymap"
 	"hindcast/model"
 )
 
@@ -36,6 +37,24 @@ func talk(script string) (headers []model.Header) {
 		}
 	}
 	return headers
+}
+
+// The size may come after the session: the same turns are folded, once.
+func TestPane_foldsEarlierTurns_beforeItsSize(t *testing.T) {
+	headers := talk("pmxm <2 mm <6 pmm <6 pm pmmm")
+	p := New(styles(), time.UTC)
+	p.Set(Prepare(model.NewTimeline(headers)))
+	p.Resize(60, 12)
+	want := picture(t, pane(t, headers, 60, 12), 60, 12)
+	if got := picture(t, p, 60, 12); got != want {
+		t.Errorf("it is\n%s\nnot\n%s", got, want)
+	}
+	p.Do(keymap.UnfoldAll)
+	open := p.rows.Len
+	p.Resize(60, 0)
+	if p.Resize(60, 12); p.rows.Len != open {
+		t.Errorf("%d rows of %d show after another size", p.rows.Len, open)
+	}
 }
 
 // A session longer than the pane opens with its turns folded, but for that of the head. What a fold hides is counted.
