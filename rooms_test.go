@@ -181,7 +181,7 @@ var directions = []struct {
 		"what versions do is worked out without knowing any file"},
 	{"hindcast/store/media/bucket/buckettest", nil,
 		"a server of S3 is what its documents say, whatever asks it"},
-	{"hindcast/store/media/bucket", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/tree", "hindcast/store/media/journal", "hindcast/model/...", "github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/aws-sdk-go-v2/config"},
+	{"hindcast/store/media/bucket", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/tree", "hindcast/store/media/journal", "hindcast/model/...", "github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/aws-sdk-go-v2/config", "github.com/aws/smithy-go/logging"},
 		"a bucket is a tree and a disk, whatever is in it"},
 	{"hindcast/store/kinds", []string{"hindcast/store", "hindcast/store/...", "hindcast/store/media/files"},
 		"the one list names every kind"},

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -600,5 +601,33 @@ func TestList(t *testing.T) {
 	}
 	if names, err := on.disk.Names("."); err != nil || !slices.Equal(names, []string{"session_s", "z"}) {
 		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// What the SDK has to say stands in the error, and not on the terminal, where the screen is.
+func TestOpen_writesNothingBesideItsError(t *testing.T) {
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer refuses.Close()
+	s := serve(t)
+	for name, value := range map[string]string{
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT": refuses.URL, "AWS_EC2_METADATA_DISABLED": "false",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_PROFILE": "",
+		"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+	} {
+		t.Setenv(name, value)
+	}
+	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal := os.Stderr
+	os.Stderr = said
+	_, err = open1(t.Context(), s, "s3://bucket/sessions")
+	os.Stderr = terminal
+	if err == nil || !strings.Contains(err.Error(), "no credentials for S3 were found") {
+		t.Errorf("it opens: %v", err)
+	}
+	if text, err := os.ReadFile(said.Name()); err != nil || len(text) > 0 || said.Close() != nil {
+		t.Errorf("it writes %q: %v", text, err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"hindcast/store"
 	"hindcast/store/media/disk"
@@ -68,7 +69,7 @@ func (c *counts) read() store.Requests {
 // the environment, the files of its profiles, and what the machine is given. endpoint, if it
 // is not "", goes before those.
 func newClient(ctx, life context.Context, bucket, endpoint string) (*client, error) {
-	found, err := config.LoadDefaultConfig(ctx)
+	found, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // its errors say what it logs
 	if err != nil {
 		return nil, err
 	}
