@@ -93,6 +93,7 @@ type subject struct {
 	given            string            // the word for the stores, "" where none was given
 	info             model.SessionInfo // of session, as far as it is known
 	snapshots        []string
+	named            bool // session was
 	// unmet says that the first of snapshots may have been meant for a session.
 	unmet bool
 }
@@ -353,6 +354,7 @@ func (o *subject) findSession(ctx context.Context, rest []string, w words) error
 			if err == nil {
 				session, err = o.app.pickSession(ctx, o.home, o.address, rest[0], found)
 			}
+			o.named = true
 			return o.meet(ctx, session, err)
 		}
 		o.unmet = w.least == 0 && !isVisitName(rest[0])

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -17,31 +19,42 @@ import (
 func (a *App) convertCommand() *cobra.Command {
 	var to, as string
 	cmd := a.writingCommand(oneSession.itself, &cobra.Command{
-		Use:   "convert [STORE...] [SESSION] --to KIND:PATH --as ID",
+		Use:   "convert [STORE...] [SESSION] --to KIND:PATH [--as ID]",
 		Short: "copy a session into a native store; the original is untouched",
 		Long: `Convert copies a session of any kind into a native store, under a name that is free
 there. The store is made if there is none: a file, or in the database of a URL.
 Orphaned branches go along. Into the store of a coding agent goes the conversation
 at the head, as hindcast continue hands it over. hindcast undo on the other store
-takes the new session away again.`,
+takes the new session away again.
+
+Into langgraph:FILE.db, a file of LangGraph's SqliteSaver that is made if there is none,
+go the threads of langgraph dev: all of them, or SESSION, as they are called there or as
+ID. A thread goes whole: every checkpoint, its branches, subgraphs and pending writes.`,
 		Example: `  hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run
-  hindcast convert trips.db trip-planner --to postgres://me@host/trips --as trip-planner`,
+  hindcast convert trips.db trip-planner --to postgres://me@host/trips --as trip-planner
+  hindcast convert .langgraph_api --to langgraph:threads.db`,
 		PreRunE: func(*cobra.Command, []string) error {
-			if to == "" || as == "" {
-				return usagef("convert needs --to with the other store and --as with the id of the new session")
+			if to == "" {
+				return usagef("convert needs --to with the other store, and --as with the id of the new session")
 			}
 			return nil
 		},
 	}, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
 		return a.intoStore(ctx, to, agreed, func(s store.Store) error {
-			if s.Features().PlanContinue != nil {
+			session := of.session
+			switch f := s.Features(); {
+			case as == "" && !f.KeepsNames:
+				return usagef("convert needs --to with the other store, and --as with the id of the new session")
+			case as == "" && !of.named:
+				session = ""
+			case f.PlanContinue != nil:
 				return a.continueInto(ctx, p, s, of, "", as, agreed)
 			}
-			return a.takeOver(ctx, p, s, of.store, of.session, as, to, agreed)
+			return a.takeOver(ctx, p, s, of.store, session, as, to, agreed)
 		})
 	})
 	cmd.Flags().StringVar(&to, "to", "", "the store that takes the session, as `KIND:PATH` or a URL")
-	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
+	cmd.Flags().StringVar(&as, "as", "", "id of the new session; without --as a thread of LangGraph keeps its own")
 	return cmd
 }
 
@@ -63,15 +76,22 @@ type arising struct {
 	store.Store
 	shown string
 	make  func(context.Context) (store.Store, error)
+	// remove takes back what make made, where the plan fails; nil in a database.
+	remove func() error
 }
 
 // Address returns where the store will be.
 func (s *arising) Address() string { return s.shown }
 
-// Features returns the features of the empty store, except that Apply first makes the store.
+// Features returns the features of the empty store, except that a plan tells of the new store, and Apply first makes it.
 func (s *arising) Features() store.Features {
 	f := s.Store.Features()
-	f.Apply = s.applyPlan
+	convert := f.PlanConvert
+	f.Apply, f.PlanConvert = s.applyPlan, func(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
+		plan, err := convert(ctx, from, session, as)
+		plan.Writes = append([]string{s.shown + ": made, " + store.Article(s.Kind()) + " store"}, plan.Writes...)
+		return plan, err
+	}
 	return f
 }
 
@@ -80,23 +100,29 @@ func (s *arising) applyPlan(ctx context.Context, plan model.Plan) (done model.Re
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, made.Close()) }()
+	defer func() {
+		if err = errors.Join(err, made.Close()); err != nil && s.remove != nil {
+			err = errors.Join(err, s.remove())
+		}
+	}()
+	plan.Writes = plan.Writes[1:]
 	return made.Features().Apply(ctx, plan)
 }
 
-// intoDatabase is into of a database without a store: it is planned with an empty one elsewhere.
-func (a *App) intoDatabase(ctx context.Context, shown, address string, do func(store.Store) error) (err error) {
+// intoVacant is intoStore of an address without a store, where create makes one: it is planned with an empty one elsewhere. remove
+// is that of [arising].
+func intoVacant(ctx context.Context, shown, address string, create func(context.Context, string) (store.Store, error), remove func() error, do func(store.Store) error) (err error) {
 	dir, err := scratch.Make("")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	empty, err := a.Create(ctx, filepath.Join(dir.Path, "empty.db"))
+	empty, err := create(ctx, filepath.Join(dir.Path, path.Base(filepath.ToSlash(address))))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, empty.Close()) }()
-	return do(&arising{empty, shown, func(ctx context.Context) (store.Store, error) { return a.Create(ctx, address) }})
+	return do(&arising{empty, shown, func(ctx context.Context) (store.Store, error) { return create(ctx, address) }, remove})
 }
 
 // intoStore lets do write into the store at an address. If there is no store, it makes a native one beside the
@@ -109,13 +135,21 @@ func (a *App) intoStore(ctx context.Context, address string, agreed consent, do 
 		return do(s)
 	}
 	if vacant, is := errors.AsType[*store.VacantError](err); is {
-		return a.intoDatabase(ctx, vacant.At, address, do)
+		return intoVacant(ctx, vacant.At, address, a.Create, nil, do)
 	}
 	path, kind, free := a.freePath(ctx, address, err)
 	if !free {
 		return err
 	}
-	err = &advisedError{err, "--to makes a native store: sqlite:FILE.db, or the URL of a database."}
+	if k, ok := a.Kinds.FindKind(kind); ok && k.Make != nil {
+		return intoVacant(ctx, path, path, func(ctx context.Context, path string) (store.Store, error) {
+			if err := k.Make(ctx, path); err != nil {
+				return nil, fmt.Errorf("make %q: %w", path, err)
+			}
+			return k.Open(ctx, path)
+		}, func() error { return os.Remove(path) }, do)
+	}
+	err = &advisedError{err, "--to makes a native store: sqlite:FILE.db, or the URL of a database; or langgraph:FILE.db, of SqliteSaver."}
 	beside := filepath.Dir(path)
 	if agreed.dryRun {
 		beside = ""

@@ -56,7 +56,7 @@ type Plan struct {
 	Op Op
 	// Session is the session that changes; for a fork, the one that is read.
 	Session string
-	// Others are the other sessions that change: those of an import that is undone.
+	// Others are the other sessions that change: those of an import that is undone, or of a conversion of several.
 	Others []string
 	// NewSession is the session that a fork makes, or a repair where the framework changes none in place.
 	NewSession string
@@ -190,7 +190,7 @@ type JournalEntry struct {
 	At      time.Time `json:"at"`
 	Op      Op        `json:"op"`
 	Session string    `json:"session"`
-	// Others are the other sessions that an import changed.
+	// Others are the other sessions that an import or a conversion of several changed.
 	Others []string `json:"others,omitempty"`
 	// From and To are the heads of Session before and after.
 	From      string `json:"from"`
@@ -329,6 +329,9 @@ func (p *Plan) Headline() string {
 	case OpEdit:
 		return fmt.Sprintf("fork %s from an edited %s as %s", p.Session, target, p.NewSession)
 	case OpConvert:
+		if p.Session == p.NewSession {
+			return "convert " + AndOthers(p.Session, p.Others)
+		}
 		return fmt.Sprintf("convert %s as %s", p.Session, p.NewSession)
 	case OpContinue:
 		return fmt.Sprintf("continue %s from %s as %s", p.Session, target, p.NewSession)
@@ -369,7 +372,7 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	now, then := p.Head.withID(), p.Target.withID()
 	switch {
 	case p.Op == OpConvert || p.Op == OpContinue:
-		add(PlanUntouched, p.Session)
+		add(PlanUntouched, AndOthers(p.Session, p.Others))
 	case p.Op == OpGiveBack && p.NewSession != "":
 		add(PlanStart, then)
 	case p.NewSession != "" || p.Branch != "":

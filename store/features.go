@@ -160,8 +160,10 @@ type Features struct {
 	// Journal returns Hindcast's own writes, newest first. From a damaged journal it returns the readable
 	// entries and the error; with any other error it returns nil.
 	Journal func(ctx context.Context) ([]model.JournalEntry, error)
-	// PlanConvert computes the plan that makes the session as out of a session of another store.
+	// PlanConvert computes the plan that makes the session as out of a session of another store. Where KeepsNames, the new
+	// session has the name of the other one if as is "", and all sessions are made if session is "", too.
 	PlanConvert func(ctx context.Context, from Store, session, as string) (model.Plan, error)
+	KeepsNames  bool
 	// PlanContinue computes the plan of a session, as or a new id, in which the agent of the store goes on with the
 	// conversation of another tool. It returns ErrSessionExists, and a model.UnsupportedError for a conversation
 	// without messages and for an id of another form. It is nil if the agent takes no conversation.

@@ -47,6 +47,9 @@ type Kind struct {
 	Likens bool
 	// Open opens the store at an address. It writes nothing.
 	Open func(ctx context.Context, address string) (Store, error)
+	// Make makes an empty store of the framework's in a file, where a session of another store may go; nil where Hindcast makes
+	// none. The error is fs.ErrExist if something is there.
+	Make func(ctx context.Context, path string) error
 	// At returns the kind with its stores on the server of a URL; nil for a kind whose stores
 	// are not on one, or are addressed by it.
 	At func(endpoint string) Kind

@@ -111,6 +111,8 @@ type Format struct {
 	Joins bool
 	// Move plans a change.
 	Move func(context.Context, In, *Log, model.Change) (*Move, error)
+	// Take plans a conversion, see PlanConvert of [store.Features]. It may be nil.
+	Take func(ctx context.Context, in In, from store.Store, session, as string) (*Move, error)
 	// Next predicts how the framework goes on after a plan. For an undo or a redo the move is nil.
 	Next func(ctx context.Context, in In, before, after *Log, m *Move) (Next, error)
 }

@@ -17,6 +17,8 @@ type Move struct {
 	Target model.Point
 	// New is the place of the session that the change makes; nil if it makes no session.
 	New *Place
+	// Others are the other sessions that the change makes.
+	Others []string
 	// Branch is the branch that the change makes, where that is no session of its own.
 	Branch string
 	// Uses maps the files that the steps copy from or replace to the SHA-256 of their content, in

@@ -46,6 +46,9 @@ func New(f Format, m Medium, address string) *Store {
 	if f.Weave != nil {
 		s.features.Weave = func(ctx context.Context, refs []model.Ref, to store.Loom) error { return f.Weave(ctx, s, refs, to) }
 	}
+	if f.Take != nil {
+		s.features.KeepsNames, s.features.PlanConvert = true, s.planConvert
+	}
 	if f.Request != nil {
 		s.features.ModelRequest = s.readRequest
 	}

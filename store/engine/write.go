@@ -180,12 +180,19 @@ func (s *Store) PlanNew(ctx context.Context, op model.Op, move func(In) (*Move, 
 		if err := s.checkVacant(ctx, on.In(), at); err != nil {
 			return err
 		}
-		plan = model.Plan{Op: op, Session: at.SessionName(), NewSession: at.SessionName(), Target: m.Target, Carries: m.Carries, Writes: m.Writes, Hazards: m.Hazards}
+		plan = model.Plan{Op: op, Session: at.SessionName(), NewSession: at.SessionName(), Others: m.Others, Target: m.Target, Carries: m.Carries, Writes: m.Writes, Hazards: m.Hazards}
 		before := &Log{Place: at, Head: -1}
 		plan, err = s.completePlan(ctx, on, plan, at, before, &Write{Move: m, Before: before, After: before})
 		return err
 	})
 	return plan, err
+}
+
+// planConvert implements PlanConvert of [store.Features].
+func (s *Store) planConvert(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
+	plan, err := s.PlanNew(ctx, model.OpConvert, func(in In) (*Move, error) { return s.format.Take(ctx, in, from, session, as) })
+	plan.Session = cmp.Or(session, plan.Session)
+	return plan, s.Wrap(err, "convert %q", cmp.Or(session, from.Address()))
 }
 
 // planGiveBack computes the plan that writes files of a session. The medium reads them already as if they were there, so that the

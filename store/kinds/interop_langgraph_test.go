@@ -27,10 +27,10 @@ import (
 // checkpoint, and go on from each.
 type graphs struct{ python, program string }
 
-// says returns the JSON that the program answers with.
-func (g graphs) says(t *testing.T, what, db string, given, answer any) {
+// says returns the JSON that the program answers with. more are arguments.
+func (g graphs) says(t *testing.T, what, db string, given, answer any, more ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), g.python, g.program, what, db)
+	cmd := exec.CommandContext(t.Context(), g.python, append([]string{g.program, what, db}, more...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	question, err := json.Marshal(given)
@@ -406,5 +406,73 @@ func (g graphs) repairs(t *testing.T, db string, tables func() string) {
 	}
 	if len(threads) != 8 {
 		t.Errorf("the threads are %v", threads)
+	}
+}
+
+// TestInteropLangGraph_convertedDev converts the files of langgraph dev. SqliteSaver lists each checkpoint as the server's own
+// saver does, get_state_history tells what the server told, and graphs go on: from an older checkpoint, from a question, and
+// within a subgraph's caller.
+func TestInteropLangGraph_convertedDev(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the real SDKs are driven without -short")
+	}
+	program, err := filepath.Abs(filepath.Join(testdata, "interop", "langgraph", "dev.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := graphs{filepath.Join(sdks(t), "langgraph", "venv", "bin", "python"), program}
+	folder, err := filepath.Abs(filepath.Join(testdata, "langgraph", "dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(t.TempDir(), "threads.db")
+	kind, _ := allKinds.FindKind("langgraph")
+	if err := kind.Make(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	to := storetest.OpenStore(t, kind, db)
+	plan, err := to.Features().PlanConvert(t.Context(), storetest.OpenStore(t, kind, folder), "", "")
+	if err == nil {
+		_, err = to.Features().Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Count   int
+		Differ  []string
+		History any
+		Older   string
+		Runs    []struct {
+			Messages [][2]string
+			Notes    []string
+			Chain    []string
+		}
+	}
+	g.says(t, "saver", db, nil, &told, folder)
+	if told.Count != 34 || len(told.Differ) > 0 {
+		t.Errorf("%d checkpoints, other than the server's: %q", told.Count, told.Differ)
+	}
+	var server any
+	data, err := os.ReadFile(filepath.Join(testdata, "langgraph", "dev.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &server)
+	}
+	if err != nil || !reflect.DeepEqual(told.History, server) {
+		t.Errorf("the saver tells %v\nthe server %v, %v", told.History, server, err)
+	}
+	for i, want := range []struct{ messages, notes string }{
+		{"[[human hello größe] [ai said hello größe ☂] [human anew] [ai said anew ☂]]", "[said said]"},
+		{"[[human order waits] [ai said order waits ☂]]", "[said yes]"},
+		{"[[human weather below] [ai ] [tool rain in Oslo] [ai said rain in Oslo ☂]]", "[said]"},
+		{"[[human weather below] [ai ] [tool rain in Oslo] [ai said rain in Oslo ☂] [human more] [ai said more ☂]]", "[said said said]"},
+	} {
+		if got := told.Runs[i]; fmt.Sprint(got.Messages) != want.messages || fmt.Sprint(got.Notes) != want.notes {
+			t.Errorf("run %d leads to %v %v", i, got.Messages, got.Notes)
+		}
+	}
+	if chain := told.Runs[0].Chain; len(chain) != 7 || chain[3] != told.Older {
+		t.Errorf("the run from %s is behind %q", told.Older, chain)
 	}
 }

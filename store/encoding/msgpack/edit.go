@@ -76,8 +76,18 @@ func AppendArray(dst []byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0xdd), uint32(n))
 }
 
-// AppendMap appends the header of a map of n < 16 members.
-func AppendMap(dst []byte, n int) []byte { return append(dst, 0x80|byte(n)) }
+// AppendMap appends the header of a map of n members.
+func AppendMap(dst []byte, n int) []byte {
+	if n < 16 {
+		return append(dst, 0x80|byte(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, 0xdf), uint32(n))
+}
+
+// AppendBytes appends bytes that are no string.
+func AppendBytes(dst, data []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(append(dst, 0xc6), uint32(len(data))), data...)
+}
 
 // AppendExt appends an extension.
 func AppendExt(dst []byte, id int8, inside []byte) []byte {

@@ -341,7 +341,7 @@ func (h *history) journalEntries() []model.JournalEntry {
 // newEntry returns the entry of a plan.
 func newEntry(plan *model.Plan, at Place, now time.Time) *entry {
 	e := &entry{JournalEntry: model.JournalEntry{
-		At: now.UTC().Truncate(time.Millisecond), Op: plan.Op, Session: at.ID,
+		At: now.UTC().Truncate(time.Millisecond), Op: plan.Op, Session: at.ID, Others: plan.Others,
 		From: plan.Head.ID, FromIndex: plan.Head.Index, To: plan.Target.ID, ToIndex: plan.Target.Index,
 	}}
 	for _, column := range at.Key {

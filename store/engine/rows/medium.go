@@ -51,6 +51,11 @@ func (m *medium) newStore() *engine.Store {
 			return requester.Request(ctx, in.Tx.(*moment).tables, row.Place.Own.(Place), row.ID)
 		}
 	}
+	if taker, ok := m.kind.Format.(Taker); ok && slices.Contains(m.kind.Does, model.OpConvert) {
+		format.Take = func(ctx context.Context, in engine.In, from store.Store, session, as string) (*engine.Move, error) {
+			return m.planTake(ctx, in, taker, from, session, as)
+		}
+	}
 	return engine.New(format, m, m.address)
 }
 
@@ -304,19 +309,39 @@ func (m *medium) planMove(ctx context.Context, in engine.In, log *engine.Log, c 
 	if err != nil {
 		return nil, err
 	}
-	move := &own.Move
-	move.Own = own
-	if len(own.Steps) > 0 {
-		move.Rows = own.Steps
-	}
-	if own.New != nil {
-		at := enginePlace(*own.New)
-		move.New = &at
-		if at.Session == before.ID || slices.ContainsFunc(before.Others, func(p Place) bool { return p.ID == at.Session }) {
-			return nil, store.ErrSessionExists
-		}
+	move := own.engineMove()
+	if at := move.New; at != nil && (at.Session == before.ID || slices.ContainsFunc(before.Others, func(p Place) bool { return p.ID == at.Session })) {
+		return nil, store.ErrSessionExists
 	}
 	return move, nil
+}
+
+// planTake plans the rows that sessions of another store become.
+func (m *medium) planTake(ctx context.Context, in engine.In, by Taker, from store.Store, session, as string) (move *engine.Move, err error) {
+	take := func(of engine.In, at *Place) error {
+		t, ok := of.Tx.(*moment)
+		if !ok || from.Kind() != m.kind.Name {
+			return &model.UnsupportedError{Op: model.OpConvert, Reason: store.Article(from.Kind()) + " session has no rows of " + m.kind.Framework}
+		}
+		own, err := by.Take(ctx, in.Tx.(*moment).tables, t.tables, at, as)
+		if err == nil {
+			move = own.engineMove()
+		}
+		return err
+	}
+	source, ok := from.(*engine.Store)
+	switch {
+	case !ok:
+		err = take(engine.In{}, nil)
+	case session == "":
+		err = source.Read(ctx, func(of engine.In) error { return take(of, nil) })
+	default:
+		err = source.In(ctx, session, func(of engine.In, at engine.Place) error {
+			own, _ := at.Own.(Place)
+			return take(of, &own)
+		})
+	}
+	return move, err
 }
 
 func (m *medium) predictNext(ctx context.Context, in engine.In, _, log *engine.Log, move *engine.Move) (engine.Next, error) {
@@ -449,7 +474,7 @@ func (g *stage) Reversal(_ context.Context, op model.Op) (*engine.Reversal, erro
 	}
 	g.c.of = e.ID
 	r := &engine.Reversal{
-		Plan: model.Plan{Op: op, Session: e.Session, Entry: e.ID, Removes: op == model.OpUndo && e.makesSession()},
+		Plan: model.Plan{Op: op, Session: e.Session, Others: e.Others, Entry: e.ID, Removes: op == model.OpUndo && e.makesSession()},
 		At:   enginePlace(e.sessionPlace()), Move: &engine.Move{Rows: steps},
 		Entry: planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head, Within: !e.makesSession()},
 		Hangs: func(ctx context.Context, in engine.In) error {

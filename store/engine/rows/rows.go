@@ -132,6 +132,8 @@ type Kind struct {
 	Seconds bool
 	// Places is documented at store.Kind; it may be nil.
 	Places func(store.Surroundings) []string
+	// Make is documented at store.Kind; it may be nil.
+	Make func(ctx context.Context, path string) error
 	// Tables are the tables by which a database of the kind is recognised, with their columns. The tables that
 	// have the columns of Key and Order show how a session changed.
 	Tables map[string]string
@@ -199,7 +201,7 @@ func (k Kind) watchedTables() []string {
 // noted in data, the user's folder for data; with "" nothing is written there.
 func (k Kind) Kind(served *Kind, data string) engine.Kind {
 	return engine.Kind{
-		Kind: store.Kind{Name: k.Name, Framework: k.Framework, Files: []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"}, Places: k.Places},
+		Kind: store.Kind{Name: k.Name, Framework: k.Framework, Files: []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"}, Places: k.Places, Make: k.Make},
 		Sign: func(ctx context.Context, at engine.Site) (why string, ok bool, err error) {
 			switch {
 			case at.Server != nil:

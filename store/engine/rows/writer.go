@@ -51,6 +51,26 @@ type Move struct {
 	New *Place
 }
 
+// engineMove returns the move as the engine takes it.
+func (m *Move) engineMove() *engine.Move {
+	move := &m.Move
+	if move.Own = m; len(m.Steps) > 0 {
+		move.Rows = m.Steps
+	}
+	if m.New != nil {
+		at := enginePlace(*m.New)
+		move.New = &at
+	}
+	return move
+}
+
+// Taker is a format that takes sessions of another medium of its kind.
+type Taker interface {
+	// Take plans the rows that a session of the tables from becomes, or all of them if at is nil. as is the new name of the only
+	// one; "" keeps the names. It returns the errors of PlanConvert of [store.Features].
+	Take(ctx context.Context, t, from Tx, at *Place, as string) (*Move, error)
+}
+
 // errNoFolder: Hindcast writes nothing that it does not note.
 const errNoFolder = "there is no folder for the journal of what is written: set XDG_DATA_HOME"
 

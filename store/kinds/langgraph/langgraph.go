@@ -63,6 +63,8 @@ func Kind(cache *files.Cache, data string) engine.Kind {
 	in.Does = nil
 	in.Lacks = "langgraph dev has its threads in memory and writes its files whole: the Resume tab has the call of its API"
 	k.Folder = &in
+	k.Does = append(slices.Clone(kind.Does), model.OpConvert)
+	k.Make = makeSaver
 	on.Tables = map[string]string{
 		"checkpoints":       "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id checkpoint metadata",
 		"checkpoint_blobs":  "thread_id checkpoint_ns channel version type blob",

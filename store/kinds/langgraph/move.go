@@ -300,11 +300,18 @@ func orNothing(nodes string) string {
 // checkpoints of subgraphs that ran from it. Of a thread that went nothing may stay.
 func (f format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
 	writes, _ := f.layout.writesTable()
-	of, left := went[0].Before["thread_id"], 0
-	err = t.Row(ctx, "SELECT count(*) FROM (SELECT thread_id FROM checkpoints UNION ALL SELECT thread_id FROM "+writes+
-		") r WHERE thread_id = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = '')", of).Scan(&left)
-	if err != nil || left > 0 {
-		return fmt.Sprintf("%d rows came in thread %s", left, model.ShortID(fmt.Sprint(of), 40)), err
+	asked := map[any]bool{}
+	for i := range went {
+		of, left := went[i].Before["thread_id"], 0
+		if asked[of] {
+			continue
+		}
+		asked[of] = true
+		err = t.Row(ctx, "SELECT count(*) FROM (SELECT thread_id FROM checkpoints UNION ALL SELECT thread_id FROM "+writes+
+			") r WHERE thread_id = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = '')", of).Scan(&left)
+		if err != nil || left > 0 {
+			return fmt.Sprintf("%d rows came in thread %s", left, model.ShortID(fmt.Sprint(of), 40)), err
+		}
 	}
 	for i := range went {
 		s := &went[i]

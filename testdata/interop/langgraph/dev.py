@@ -6,6 +6,9 @@
 The server keeps its threads in FOLDER/.langgraph_api. `dev.py FOLDER run` reads calls of client.runs.wait as Hindcast
 prints them, makes each on a server that has FOLDER, and prints what comes of it.
 
+`dev.py saver DB FOLDER` compares what SqliteSaver lists of DB, into which Hindcast converted the files in FOLDER, with what
+the saver in memory lists of these, lets graphs go on from checkpoints of DB, and prints what comes of it.
+
 tour    three turns, one of which calls a tool, and one that asks and is answered; a run from the second turn on
         leaves a branch, and an update of the state follows
 waits   a run that waits for an answer
@@ -146,6 +149,58 @@ async def serve(folder, what):
             server.kill()
 
 
-if __name__ == "__main__":
+def converted(db, folder):
+    """The differences of two savers, the history as the server tells it, and where four runs led to."""
+    import pickle
+
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.checkpoint.sqlite import SqliteSaver
+    from langgraph.types import Command
+
+    memory = InMemorySaver()
+    for number, of in enumerate((memory.storage, memory.writes, memory.blobs), 1):
+        of.update(pickle.loads((folder / f".langgraph_checkpoint.{number}.pckl").read_bytes()))
+    with SqliteSaver.from_conn_string(str(db)) as saver:
+        def listed(by):
+            return {tuple(sorted(t.config["configurable"].items())): [t.checkpoint, t.metadata, t.parent_config, t.pending_writes] for t in by.list(None)}
+
+        was, now = listed(memory), listed(saver)
+        answer = {"count": len(now), "differ": [str(key) for key in {**was, **now} if was.get(key) != now.get(key)], "history": {}}
+        own = {thread: (nested if name == "flow" else graph).copy({"checkpointer": saver}) for name, thread in IDS.items()}
+        for thread, of in own.items():
+            answer["history"][thread] = [
+                {
+                    "id": s.config["configurable"]["checkpoint_id"],
+                    "parent": (s.parent_config or {"configurable": {"checkpoint_id": ""}})["configurable"]["checkpoint_id"],
+                    "next": sorted(s.next),
+                    "messages": [[m.type, m.content] for m in s.values.get("messages", [])],
+                    "notes": s.values.get("notes"),
+                }
+                for s in of.get_state_history({"configurable": {"thread_id": thread}})
+            ]
+
+        def goes_on(thread, at, given):
+            config = {"configurable": {"thread_id": thread, **({"checkpoint_id": at} if at else {})}}
+            values = own[thread].invoke(given, config)
+            chain, state = [], own[thread].get_state({"configurable": {"thread_id": thread}})
+            while state.parent_config:
+                chain.append(state.parent_config["configurable"]["checkpoint_id"])
+                state = own[thread].get_state(state.parent_config)
+            return {"messages": [[m.type, m.content] for m in values["messages"]], "notes": values.get("notes"), "chain": chain}
+
+        tour = [h["id"] for h in answer["history"][IDS["tour"]] if not h["next"]]
+        answer["older"] = tour[-1]
+        answer["runs"] = [
+            goes_on(IDS["tour"], tour[-1], said("anew")),
+            goes_on(IDS["waits"], None, Command(resume="yes")),
+            goes_on(IDS["flow"], answer["history"][IDS["flow"]][-2]["id"], None),
+            goes_on(IDS["flow"], None, said("more")),
+        ]
+    return answer
+
+
+if sys.argv[1:2] == ["saver"]:
+    json.dump(converted(*map(pathlib.Path, sys.argv[2:])), sys.stdout)
+elif __name__ == "__main__":
     told = asyncio.run(serve(pathlib.Path(sys.argv[1]), run if sys.argv[2:] == ["run"] else record))
     json.dump(told, sys.stdout, indent=1, ensure_ascii=False)
