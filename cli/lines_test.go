@@ -784,6 +784,7 @@ var blameSeeds = [2]*uint64{
 // A line that is told to be of a step is of that step, whatever people and sessions write, copy, rebase, format, rename,
 // squash and throw away in 500 commits.
 func TestBlame_tellsWhoWroteALine(t *testing.T) {
+	skip.Sequential(t)
 	scores := map[string]*score{}
 	for seed := *blameSeeds[0]; seed <= *blameSeeds[1]; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

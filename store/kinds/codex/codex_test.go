@@ -650,10 +650,7 @@ func TestPacked_bounds(t *testing.T) {
 // again, and what is open of them.
 func TestPacked_bombsTogether(t *testing.T) {
 	head := `{"timestamp":"2026-11-24T02:53:19.581Z","type":"session_meta","payload":{"id":"ID","timestamp":"2026-11-24T02:53:19.513Z","cwd":"/home/demo"}}` + "\n"
-	count := 100
-	if testing.Short() {
-		count = 40
-	}
+	const count = 100
 	dir := t.TempDir()
 	size := int64(0)
 	for i := range count {
