@@ -235,6 +235,7 @@ func everyCommand(session string) [][]string {
 		{"grep", "no\x1b[2Jwhere", "mem:", session, "-F"},
 		{"diverge", "mem:", session, "#0", "head"},
 		{"diverge", "mem:", session, session + ":#1"},
+		{"diverge", "mem:", "--all", "--by", ".calls | length"},
 		{"stats", "mem:", session, "--snapshots", "--prune", "--model", "m\x1b[2J"},
 		{"show", "mem:", session, "head", "--state"},
 		{"show", "mem:", session, "head", "--at", "/messages"},

@@ -18,9 +18,21 @@ import (
 
 // divergeCommand is `hindcast diverge`.
 func (a *App) divergeCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "diverge [STORE...] [SESSION] A B",
-		Short: "show where two branches or sessions parted, and what each did since",
+	var byText string
+	var all, full bool
+	var by *query.Expr
+	words := func(args []string) words {
+		w := twoOf
+		if w.most = len(args); all {
+			w = allStores
+		} else if by != nil {
+			w.least = 1
+		}
+		return w
+	}
+	cmd := &cobra.Command{
+		Use:   "diverge [STORE...] [SESSION] A B...",
+		Short: "show where branches or sessions parted, and what each did since",
 		Long: `Diverge shows where the lines that lead to A and B parted, what each did since, turn
 by turn, and what their states differ in. A terminal of 100 columns shows the two
 beside each other.
@@ -31,15 +43,52 @@ A word that fits a session is one. A SNAPSHOT without a session is one of SESSIO
 of the other word's session, else of the session that changed last.
 
 Two sessions parted behind the last state that both were in, or else behind the last
-message that both have, from the first message on.`,
+message that both have, from the first message on.
+
+Of more than two each is a column. A row is a prompt, or a call of a tool, in all runs
+that have it: turn by turn, calls stand in one row that have the same fingerprint, whose
+rule is told. ` + "`✗`" + ` is a call that failed, ` + "`?`" + ` one without a result. The row
+where they part is marked, and rows before it are folded unless --full is given. Below
+stand the calls, the tokens, the cost, the time, the files and the result of each. --all
+takes the heads of all sessions of the stores, without sub-agents. --by groups the runs
+by what an expression of jq says of each: it sees an element of runs of --json.`,
 		Example: `  hindcast diverge trips.db trip-planner '#8.1' head
   hindcast diverge trips.db trip-planner other-plan
   hindcast diverge 5eed0001 019d22a1
   hindcast diverge trips.db trip-planner copy.db trip-planner
-  hindcast diverge trips.db trip-planner:12 other-plan:head --json`,
-		Args:              a.argsCheck(twoOf),
+  hindcast diverge trips.db trip-planner:12 other-plan:head --json
+  hindcast diverge evals --all --by 'any(.calls[]; .command // "" | test("go test"))'`,
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			if byText != "" {
+				if by, err = query.ParseExpr(byText); err != nil {
+					return &usageError{fmt.Errorf("diverge: --by: %w", err)}
+				}
+			}
+			return a.argsCheck(words(args))(cmd, args)
+		},
 		ValidArgsFunction: a.completeSnapshot(2),
 		RunE: a.runReading(func(ctx context.Context, p *printer, args []string) error {
+			if all || by != nil || a.countLines(args) > 2 {
+				tips, closeHomes, err := a.findRuns(ctx, args, all, by != nil)
+				if err != nil {
+					return err
+				}
+				if len(tips) > 0 || all {
+					c, err := a.compareRuns(ctx, tips, by)
+					switch {
+					case err != nil:
+						err = fmt.Errorf("diverge: %w", err)
+					case p.json:
+						err = p.writeDocument(c.document())
+					default:
+						p.writeRuns(c, full)
+					}
+					return errors.Join(err, closeHomes())
+				}
+				if err := closeHomes(); err != nil {
+					return err
+				}
+			}
 			x, y, closeHomes, err := a.findTips(ctx, args)
 			if err != nil {
 				return err
@@ -47,6 +96,20 @@ message that both have, from the first message on.`,
 			return errors.Join(p.writeDiverge(ctx, x, y), closeHomes())
 		}),
 	}
+	cmd.Flags().StringVar(&byText, "by", "", "group the runs by the value of an `expression` of jq")
+	cmd.Flags().BoolVar(&all, "all", false, "compare the heads of all sessions of the stores")
+	cmd.Flags().BoolVar(&full, "full", false, "print the rows that all runs have, too")
+	return cmd
+}
+
+// countLines counts the words that name lines, by the shape of words alone: SESSION may be one of them.
+func (a *App) countLines(args []string) (n int) {
+	for _, word := range args {
+		if !a.isStore(word) {
+			n++
+		}
+	}
+	return n
 }
 
 // tip is a visit that a line leads to.
@@ -137,18 +200,25 @@ func (o *subject) findLines(ctx context.Context, other *subject, lines []string)
 				return x, y, err
 			}
 		}
-		n, err := findVisit(t, specs[i])
-		if errors.Is(err, model.ErrNoSnapshot) {
-			store := shellWord(shownAddress(of.address, of.store))
-			err = &advisedError{err, fmt.Sprintf("Nor is it a session of %s. hindcast sessions lists these; hindcast log %s %s lists the snapshots.",
-				shownHome(o.address, o.home), store, shellWord(of.session))}
-		}
+		n, err := o.findLine(of, t, specs[i])
 		if err != nil {
 			return x, y, err
 		}
 		tips[i] = tip{of, t, n}
 	}
 	return tips[0], tips[1], nil
+}
+
+// findLine finds the visit that a word means in the session of another subject. The error says that it may have been
+// meant for a session of o.
+func (o *subject) findLine(of *subject, t *model.Timeline, spec string) (model.Node, error) {
+	n, err := findVisit(t, spec)
+	if errors.Is(err, model.ErrNoSnapshot) {
+		store := shellWord(shownAddress(of.address, of.store))
+		err = &advisedError{err, fmt.Sprintf("Nor is it a session of %s. hindcast sessions lists these; hindcast log %s %s lists the snapshots.",
+			shownHome(o.address, o.home), store, shellWord(of.session))}
+	}
+	return n, err
 }
 
 // isSameSession reports whether two subjects are of one session.

@@ -58,6 +58,10 @@ func documentOf(args []string) string {
 		case has("--stat"):
 			return "stat"
 		}
+	case "diverge":
+		if has("--by") || has("--all") {
+			return "runs"
+		}
 	case "export", "report":
 		return "tally"
 	case "files":
@@ -185,6 +189,7 @@ var unmet = []string{
 	"preview preview[].first[].reason.target",
 	"preview preview[].first[].reason.targetIndex",
 	"preview preview[].first[].reason.text",
+	"runs runs[].unreadStates",
 	"sessions [].expiresAt", "sessions [].goneSince",
 	"show counted.premiumRequests",
 	"show runDurationMs",
@@ -214,7 +219,7 @@ func TestSchema_describesWhatCommandsPrint(t *testing.T) {
 	t.Run("what moves sessions", a.moves)
 	var not []string
 	for name, s := range a.schemas {
-		if name == "header" || name == "fault" || name == "sum" || name == "spent" || name == "share" || name == "counted" || name == "line" || name == "writer" || name == "live" { // elements of others; and what takes a minute
+		if name == "header" || name == "fault" || name == "sum" || name == "spent" || name == "share" || name == "counted" || name == "line" || name == "writer" || name == "run" || name == "live" { // elements of others; and what takes a minute
 			continue
 		}
 		members(s, name+" ", func(member string) {
@@ -323,7 +328,7 @@ func (a *answers) realStores(t *testing.T) {
 			for _, line := range [][]string{
 				{"log", dir, s.ID}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
 				{"history", dir, s.ID, "/messages/1"}, {"history", dir, s.ID, "/state"}, {"blame", dir, s.ID}, {"blame", dir, s.ID, "#0", "/messages"}, {"find", dir, s.ID, ".messages | length > 1"}, {"find", dir, s.ID, ".state == 1", "--all"}, {"stats", dir, s.ID, "--snapshots", "--prune"},
-				{"grep", "e", dir, s.ID}, {"grep", "e", dir, s.ID, "--all"}, {"diverge", dir, s.ID, "#0", "head"}, {"diverge", dir, s.ID, sessions[0].ID},
+				{"grep", "e", dir, s.ID}, {"grep", "e", dir, s.ID, "--all"}, {"diverge", dir, s.ID, "#0", "head"}, {"diverge", dir, s.ID, sessions[0].ID}, {"diverge", dir, s.ID, sessions[0].ID, "--by", ".failed"},
 				{"files", dir, s.ID}, {"files", dir, s.ID, "head..#0"}, {"files", dir, s.ID, "--by", "file"}, {"files", dir, s.ID, "--patch"}, {"commands", dir, s.ID},
 				{"messages", dir, s.ID, "head"}, {"context", dir, s.ID}, {"context", dir, s.ID, "head..#1"}, {"checkpoint", dir, s.ID, "head"}, {"restore", dir, s.ID, "#0", "--dry-run"},
 			} {

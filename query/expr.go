@@ -485,17 +485,38 @@ func evaluateText(ctx context.Context, code *gojq.Code, text []byte, each func(o
 // is neither null nor false. The error is of an expression that fails or takes too much. The other function ends the
 // evaluation.
 func (x *Expr) Filter(ctx context.Context) (test func(document []byte) (bool, error), end func()) {
+	outputs, end := x.Outputs(ctx)
+	return func(document []byte) (bool, error) {
+		list, err := outputs(document)
+		return err == nil && len(list) > 0 && holds(list[len(list)-1]), err
+	}, end
+}
+
+// mostOutputs bounds the outputs of Outputs, the last one aside.
+const mostOutputs = 1000
+
+// Outputs returns a function that evaluates the expression on a document of JSON, and returns its outputs as package
+// encoding/json has values: the first thousand, and the last. The error is of an expression that fails or takes too much.
+// The other function ends the evaluation.
+func (x *Expr) Outputs(ctx context.Context) (outputs func(document []byte) ([]any, error), end func()) {
 	eval, end := newEvaluator(ctx, x.time)
-	return func(document []byte) (is bool, err error) {
+	return func(document []byte) ([]any, error) {
 		var wrong error
-		truth := false // which a job that is left may still write
-		err = eval.do(len(document), func() (err error) {
-			wrong, err = evaluateText(eval.ctx, x.plain, document, func(output any) { truth = holds(output) })
+		var list []any // which a job that is left may still write
+		err := eval.do(len(document), func() (err error) {
+			var mine []any
+			wrong, err = evaluateText(eval.ctx, x.plain, document, func(output any) {
+				if len(mine) > mostOutputs {
+					mine = mine[:mostOutputs]
+				}
+				mine = append(mine, output)
+			})
+			list = mine
 			return err
 		})
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		return truth && wrong == nil, wrong
+		return list, wrong
 	}, end
 }

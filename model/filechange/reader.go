@@ -161,6 +161,18 @@ func hasWord(name string, words []string) bool {
 	return false
 }
 
+// CommandOf returns the command that a call runs, by its input as JSON; "" where the input names none.
+func CommandOf(input []byte) string {
+	t, err := jsontape.Parse(input)
+	switch {
+	case err != nil:
+		return ""
+	case t.Kind(0) == jsontape.String:
+		return t.Text(0)
+	}
+	return commandOf(t, 0)
+}
+
 // commandOf returns the command that a call runs.
 func commandOf(t *jsontape.Tape, n jsontape.Node) string {
 	for _, key := range append(conversation.CommandNames[:len(conversation.CommandNames):len(conversation.CommandNames)], "input") {
