@@ -29,6 +29,7 @@ import (
 	"hindcast/store/storetest/machine"
 	"hindcast/store/storetest/program"
 	"hindcast/store/storetest/skip"
+	"hindcast/tui/quiet"
 	_ "hindcast/tui/screentest" // brings the flag -update along
 )
 
@@ -38,6 +39,7 @@ func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 // The commands that scripts and the README run are this test binary itself,
 // started again as the program.
 func TestMain(m *testing.M) {
+	quiet.Restore()
 	testscript.Main(m, map[string]func(){"hindcast": main})
 }
 

@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // maxFaultsOfKind bounds how many faults of one kind a timeline lists; the
 // rest are counted.
@@ -28,23 +31,25 @@ const (
 // seedVerdicts describe how a program after the Genkit Go design handles each fault. It loads a snapshot by
 // its id and keeps the parent for information (sections 2 and 7), lists by index and orphans by index
 // (section 2), and goes on from the turn and index of the snapshot (section 7). It knows no visits.
-var seedVerdicts = map[string]string{
-	FaultMissingParent:  "loads the snapshot by its id, and does not follow parents",
-	FaultForeignParent:  "loads the snapshot by its id, and does not follow parents",
-	FaultSelfParent:     "loads the snapshot by its id, and does not follow parents",
-	FaultParentCycle:    "loads the snapshot by its id, and does not follow parents",
-	FaultParentMismatch: "loads the snapshot by its id, and does not follow parents",
-	FaultSeveralRoots:   "lists all of them by index, as one line",
-	FaultSeveralHeads:   "resumes from the last snapshot in the session's record",
-	FaultOrphanedPath:   "lists it only when orphaned snapshots are asked for",
-	FaultEqualIndex:     "lists the two in any order, and a restore to either orphans neither",
-	FaultIndexBack:      "lists it before its parent, and a restore to the parent does not orphan it",
-	FaultTurnBack:       "counts on from the turn of the snapshot that it resumes",
-	FaultTurnRepeated:   "counts on from the turn of the snapshot that it resumes",
-	FaultEqualTime:      "orders by index, and does not look at the time",
-	FaultParentNewer:    "orders by index, and does not look at the time",
-	FaultDuplicateVisit: "knows snapshots, not visits",
-}
+var seedVerdicts = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		FaultMissingParent:  "loads the snapshot by its id, and does not follow parents",
+		FaultForeignParent:  "loads the snapshot by its id, and does not follow parents",
+		FaultSelfParent:     "loads the snapshot by its id, and does not follow parents",
+		FaultParentCycle:    "loads the snapshot by its id, and does not follow parents",
+		FaultParentMismatch: "loads the snapshot by its id, and does not follow parents",
+		FaultSeveralRoots:   "lists all of them by index, as one line",
+		FaultSeveralHeads:   "resumes from the last snapshot in the session's record",
+		FaultOrphanedPath:   "lists it only when orphaned snapshots are asked for",
+		FaultEqualIndex:     "lists the two in any order, and a restore to either orphans neither",
+		FaultIndexBack:      "lists it before its parent, and a restore to the parent does not orphan it",
+		FaultTurnBack:       "counts on from the turn of the snapshot that it resumes",
+		FaultTurnRepeated:   "counts on from the turn of the snapshot that it resumes",
+		FaultEqualTime:      "orders by index, and does not look at the time",
+		FaultParentNewer:    "orders by index, and does not look at the time",
+		FaultDuplicateVisit: "knows snapshots, not visits",
+	}
+})
 
 // Faults returns everything that is wrong with the lineage of the visits, in
 // recorded order within each kind. Of each kind at most 20 are listed, and one
@@ -146,7 +151,7 @@ func (l *faultList) addFault(code string, n Node, path string, meaning func() st
 		n = end
 	}
 	h := l.Header(n)
-	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning(), Verdict: seedVerdicts[code]})
+	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning(), Verdict: seedVerdicts()[code]})
 }
 
 // listFaults returns all faults, each kind with the count of faults left out.

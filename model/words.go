@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"strconv"
+	"sync"
 )
 
 // The words of events and marks, one word a thing. The documents of the command
@@ -84,24 +85,26 @@ func parseMarks(words []string) Marks {
 // eventWords are the words of the events that stores name: id in documents, which
 // stays, and short on a row of the screen. An event that is missing here is called
 // by its name in both.
-var eventWords = map[string]struct{ id, short string }{
-	"user input":       {"userInput", "user"},
-	"after model":      {"afterModel", "model"},
-	"message":          {"message", "msg"},
-	"no messages":      {"noMessages", "empty"},
-	"saved again":      {"savedAgain", "again"},
-	"damaged message":  {"damagedMessage", "msg"},
-	"damaged snapshot": {"damagedSnapshot", "snap"},
-	"run start":        {"runStart", "start"},
-	"compaction":       {"compaction", "comp"},
-	"branch summary":   {"branchSummary", "sum"},
-	"context":          {"context", "ctx"},
-	"command":          {"command", "cmd"},
-	"queued":           {"queued", "queue"},
-	"node failed":      {"nodeFailed", "node"},
-	"node cancelled":   {"nodeCancelled", "node"},
-	"node interrupted": {"nodeInterrupted", "node"},
-}
+var eventWords = sync.OnceValue(func() map[string]struct{ id, short string } {
+	return map[string]struct{ id, short string }{
+		"user input":       {"userInput", "user"},
+		"after model":      {"afterModel", "model"},
+		"message":          {"message", "msg"},
+		"no messages":      {"noMessages", "empty"},
+		"saved again":      {"savedAgain", "again"},
+		"damaged message":  {"damagedMessage", "msg"},
+		"damaged snapshot": {"damagedSnapshot", "snap"},
+		"run start":        {"runStart", "start"},
+		"compaction":       {"compaction", "comp"},
+		"branch summary":   {"branchSummary", "sum"},
+		"context":          {"context", "ctx"},
+		"command":          {"command", "cmd"},
+		"queued":           {"queued", "queue"},
+		"node failed":      {"nodeFailed", "node"},
+		"node cancelled":   {"nodeCancelled", "node"},
+		"node interrupted": {"nodeInterrupted", "node"},
+	}
+})
 
 // seedWords are the words of the seed's events on a row of the screen.
 var seedWords = [...]string{
@@ -116,7 +119,7 @@ var seedWords = [...]string{
 // returned as it is.
 func (h *Header) EventID() string {
 	if h.EventName != "" {
-		if known, ok := eventWords[h.EventName]; ok {
+		if known, ok := eventWords()[h.EventName]; ok {
 			return known.id
 		}
 		return h.EventName
@@ -136,7 +139,7 @@ func EventIDs() iter.Seq[string] {
 				return
 			}
 		}
-		for _, words := range eventWords {
+		for _, words := range eventWords() {
 			if !yield(words.id) {
 				return
 			}
@@ -150,7 +153,7 @@ func EventIDs() iter.Seq[string] {
 func (h *Header) EventWord() string {
 	switch {
 	case h.EventName != "":
-		if known, ok := eventWords[h.EventName]; ok {
+		if known, ok := eventWords()[h.EventName]; ok {
 			return known.short
 		}
 	case h.Event >= 0 && int(h.Event) < len(seedWords):
@@ -163,23 +166,25 @@ func (h *Header) EventWord() string {
 type Nouns struct{ Session, Turn, Snapshot string }
 
 // frameworkNouns are the words of frameworks that have their own, by the kind of store.
-var frameworkNouns = map[string]Nouns{
-	"adk":             {Snapshot: "event"},
-	"agent-framework": {Turn: "run"},
-	"agno":            {Turn: "run"},
-	"atif":            {Session: "run", Snapshot: "step"},
-	"crewai":          {Turn: "run", Snapshot: "checkpoint"},
-	"deepagents":      {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
-	"langgraph":       {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
-	"dbos":            {Session: "workflow", Turn: "run", Snapshot: "step"},
-	"llamaindex":      {Turn: "run"},
-	"openai-agents":   {Snapshot: "item"},
-	"trajectory":      {Session: "run", Snapshot: "step"},
-}
+var frameworkNouns = sync.OnceValue(func() map[string]Nouns {
+	return map[string]Nouns{
+		"adk":             {Snapshot: "event"},
+		"agent-framework": {Turn: "run"},
+		"agno":            {Turn: "run"},
+		"atif":            {Session: "run", Snapshot: "step"},
+		"crewai":          {Turn: "run", Snapshot: "checkpoint"},
+		"deepagents":      {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
+		"langgraph":       {Session: "thread", Turn: "run", Snapshot: "checkpoint"},
+		"dbos":            {Session: "workflow", Turn: "run", Snapshot: "step"},
+		"llamaindex":      {Turn: "run"},
+		"openai-agents":   {Snapshot: "item"},
+		"trajectory":      {Session: "run", Snapshot: "step"},
+	}
+})
 
 // NounsOf returns the words of a kind of store: its framework's own, else Hindcast's.
 func NounsOf(kind string) Nouns {
-	own := frameworkNouns[kind]
+	own := frameworkNouns()[kind]
 	return Nouns{cmp.Or(own.Session, "session"), cmp.Or(own.Turn, "turn"), cmp.Or(own.Snapshot, "snapshot")}
 }
 

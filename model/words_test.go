@@ -45,7 +45,7 @@ func TestEventID_isOneWord(t *testing.T) {
 			t.Errorf("%d %q is %q, not %q", h.Event, h.EventName, got, want)
 		}
 	}
-	for name, words := range eventWords {
+	for name, words := range eventWords() {
 		if !regexp.MustCompile(`^[a-z]+([A-Z][a-z]+)*$`).MatchString(words.id) {
 			t.Errorf("%q is %q", name, words.id)
 		}
@@ -67,7 +67,7 @@ func TestEventWord_isShort(t *testing.T) {
 			t.Errorf("%d %q is %q, not %q", h.Event, h.EventName, got, want)
 		}
 	}
-	for name, words := range eventWords {
+	for name, words := range eventWords() {
 		if len(words.short) > 5 {
 			t.Errorf("%q takes %d cells", name, len(words.short))
 		}

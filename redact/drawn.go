@@ -74,13 +74,13 @@ func judgeText(value string, s strength) (hide, spread bool) {
 }
 
 // schemaWords stand under the key of a password where it is described, not given.
-var schemaWords = strings.Fields(`string str text required optional password passwd secret token hidden masked input number integer boolean
+var schemaWords = wordList(`string str text required optional password passwd secret token hidden masked input number integer boolean
 	object array any bytes varchar empty unknown missing invalid valid incorrect wrong correct forgot reset change update body query header
 	field literal plaintext encrypted hashed bcrypt secretstr env vault file prompt stdin never always forbidden denied expired`)
 
 // isAboutSecrets reports whether a word, in lower case, describes a secret, in one of the languages of forms.
 func isAboutSecrets(word string) bool {
-	return slices.Contains(schemaWords, word) || slices.Contains(spokenHints, word) || nameStrength(word) == password
+	return slices.Contains(schemaWords(), word) || slices.Contains(spokenHints(), word) || nameStrength(word) == password
 }
 
 // count returns how many letters and digits a text has, and how many of the classes lower case,
@@ -211,7 +211,7 @@ func isName(word string) bool {
 }
 
 // aboutSecrets are words that describe a secret and never occur in one.
-var aboutSecrets = strings.Fields(`password passwd secret token required optional string field reset`)
+var aboutSecrets = wordList(`password passwd secret token required optional string field reset`)
 
 // isCaption reports whether a text labels a field for a secret in a form: two words or more, one of them about
 // secrets, or a question.
@@ -226,7 +226,7 @@ func isCaption(text string) bool {
 func isPassphrase(text string) bool {
 	words := strings.FieldsFunc(text, func(c rune) bool { return c == '-' || c == ' ' || c == '_' || c == '.' })
 	return len(words) >= 4 && !slices.ContainsFunc(words, func(word string) bool {
-		return strings.ToLower(word) != word || len(word) < 3 || slices.Contains(aboutSecrets, word)
+		return strings.ToLower(word) != word || len(word) < 3 || slices.Contains(aboutSecrets(), word)
 	})
 }
 
@@ -246,6 +246,11 @@ func isProse(text string) bool {
 // stopWords are the commonest words, which no list of words for secrets has.
 var stopWords = wordSet(`the a an of to in is it on and or for with as at by from not be are was were has had his her its our their
 	your how who why she him may did does which would could should than them these those been if no so we he`)
+
+// wordList returns a function that returns the words of a text.
+func wordList(text string) func() []string {
+	return sync.OnceValue(func() []string { return strings.Fields(text) })
+}
 
 // wordSet returns a function that returns the set of the words of a text.
 func wordSet(text string) func() map[string]bool {
@@ -449,7 +454,7 @@ func judgeWord(text string, from, to int) (hide, spread bool) {
 	} else if at := strings.LastIndexAny(word, "_-+"); at >= 0 && len(word)-at > 32 && isAllHex(word[at+1:]) && at <= 24 {
 		key = word[at+1:] // a prefix and hexadecimal digits
 		switch prefix := strings.ToLower(word[:at]); {
-		case slices.ContainsFunc(keyWords, func(part string) bool { return strings.Contains(prefix, part) }), word[at] == '_' && at < 6:
+		case slices.ContainsFunc(keyWords(), func(part string) bool { return strings.Contains(prefix, part) }), word[at] == '_' && at < 6:
 			return !name && bits(key) >= 3, true // the prefix of a vendor
 		case (isName(prefix) || word[at] == '-' && !strings.Contains(prefix, "_") && isWordy(prefix, true)) && at >= 6, slices.Contains(hashLengths, len(key)):
 			return false, false // a name with a hash
@@ -513,8 +518,8 @@ func wordsAround(text string, from, to int) (name, secret bool) {
 		}
 		return at
 	}
-	hash, key := last(hashWords), last(keyWords)
-	if public := last(publicKeyWords); public >= 0 && key > public && key-public <= 12 {
+	hash, key := last(hashWords()), last(keyWords())
+	if public := last(publicKeyWords()); public >= 0 && key > public && key-public <= 12 {
 		return true, false
 	}
 	if isAllHex(text[from:to]) || uuid().MatchString(text[from:to]) {
@@ -530,11 +535,11 @@ var inAddress = expression(`://(?:docs|drive|sheets|script|forms)\.google\.com/[
 const contextBytes = 64
 
 var (
-	hashWords = strings.Fields(`commit sha hash digest md5 checksum etag integrity trace span tree blob parent merge head rev object oid image
+	hashWords = wordList(`commit sha hash digest md5 checksum etag integrity trace span tree blob parent merge head rev object oid image
 		layer fingerprint git index version ref request public primary idempotency uuid address signature nonce container snapshot session file build cursor zone kid state challenge timestamp ciphertext boot peer verification accept serial page mlflow`)
 	// publicKeyWords make of the key behind them one that is no secret.
-	publicKeyWords = strings.Fields(`public primary idempotency cache foreign rsa next page continuation sync site`)
-	keyWords       = strings.Fields(`key token secret passw pwd credential auth bearer apikey`)
+	publicKeyWords = wordList(`public primary idempotency cache foreign rsa next page continuation sync site`)
+	keyWords       = wordList(`key token secret passw pwd credential auth bearer apikey`)
 )
 
 // ids are the prefixes by which vendors tell ids. What follows one is no secret.

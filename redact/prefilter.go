@@ -60,12 +60,12 @@ var ruleFilter = sync.OnceValue(func() *prefilter {
 		}
 		return of
 	}
-	for i := range rules {
-		re, err := syntax.Parse(rules[i].re().String(), syntax.Perl)
+	for i := range rules() {
+		re, err := syntax.Parse(rules()[i].re().String(), syntax.Perl)
 		if err != nil {
 			panic(err) // unreachable: it was compiled
 		}
-		f.rules = append(f.rules, filtered{number(requiredLiterals(re)), number(rules[i].hints), crossedLines(re)})
+		f.rules = append(f.rules, filtered{number(requiredLiterals(re)), number(rules()[i].hints), crossedLines(re)})
 	}
 	f.automaton = newAutomaton(words)
 	return f

@@ -18,8 +18,8 @@ import (
 // the rule's hints.
 func searchPlainly(text string) (list []match) {
 	low := foldText(text)
-	for i := range rules {
-		rule := &rules[i]
+	for i := range rules() {
+		rule := &rules()[i]
 		if rule.hints != nil && !slices.ContainsFunc(rule.hints, func(hint string) bool { return strings.Contains(low, foldText(hint)) }) {
 			continue
 		}
@@ -72,8 +72,8 @@ func TestPrefilter_equalsTheWholeText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var generators []*rapid.Generator[string]
-	for i := range rules {
-		generators = append(generators, drawMatch(rules[i].re().String()))
+	for i := range rules() {
+		generators = append(generators, drawMatch(rules()[i].re().String()))
 	}
 	between := []string{"", " ", "\n", "\n\n", " \n ", "\r\n", "\t\n\f\n", "\n\u00a0\n", ". ", "\"", "'\n", "\\n", "-", "=", ":\n", "x", "é", "\n--", "K", "ſ", "\xff"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -88,7 +88,7 @@ func TestPrefilter_equalsTheWholeText(t *testing.T) {
 			case 2: // its spaces are ends of lines
 				piece = strings.ReplaceAll(piece, " ", rapid.SampledFrom(between).Draw(t, "space"))
 			case 3: // a hint alone
-				if hints := rules[rapid.IntRange(0, len(rules)-1).Draw(t, "hints")].hints; len(hints) > 0 {
+				if hints := rules()[rapid.IntRange(0, len(rules())-1).Draw(t, "hints")].hints; len(hints) > 0 {
 					piece = rapid.SampledFrom(hints).Draw(t, "hint")
 				}
 			}
@@ -122,7 +122,7 @@ func TestPrefilter_knowsEachRule(t *testing.T) {
 	whole := 0
 	for i, rule := range ruleFilter().rules {
 		if rule.literals == nil || rule.lines >= unbounded {
-			t.Logf("runs over the whole text: %s", rules[i].re())
+			t.Logf("runs over the whole text: %s", rules()[i].re())
 			whole++
 		}
 	}

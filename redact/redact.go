@@ -185,7 +185,7 @@ func New(o Options) (*Redactor, error) {
 		all := regexp.MustCompile(`(?:` + pattern + `)`)
 		r.rules = append(r.rules, rule{"regex", nil, func() *regexp.Regexp { return all }, certain})
 	}
-	r.rules = append(r.rules, rules...)
+	r.rules = append(r.rules, rules()...)
 	return r, nil
 }
 

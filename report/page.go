@@ -30,7 +30,7 @@ func (p *page) anchorOf(n model.Node) string {
 
 // writeBegin writes the page up to the card.
 func (p *page) writeBegin(title string) {
-	p.putHTML(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="` + policy + `">`)
+	p.putHTML(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="` + policy() + `">`)
 	p.putHTML(`<meta name="generator" content="Hindcast"><meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width, initial-scale=1"><title>`)
 	p.writeText(title)
 	p.putHTML(` · Hindcast</title><style>` + style + `</style></head><body><header><h1>`)

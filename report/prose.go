@@ -3,6 +3,7 @@ package report
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"hindcast/model/markup"
 )
@@ -11,10 +12,12 @@ import (
 const mostHighlighted = 32 << 10
 
 // classNames are the elements' classes of the tokens of code.
-var classNames = map[markup.Class]string{
-	markup.Comment: "kc", markup.String: "ks", markup.Number: "kn", markup.Keyword: "kk", markup.Name: "km",
-	markup.Added: "ka", markup.Removed: "kr", markup.Place: "kp",
-}
+var classNames = sync.OnceValue(func() map[markup.Class]string {
+	return map[markup.Class]string{
+		markup.Comment: "kc", markup.String: "ks", markup.Number: "kn", markup.Keyword: "kk", markup.Name: "km",
+		markup.Added: "ka", markup.Removed: "kr", markup.Place: "kp",
+	}
+})
 
 // writeProse writes the markdown of a text.
 func (p *page) writeProse(text string) {
@@ -162,7 +165,7 @@ func (p *page) writePre(language, text string) {
 		p.writeLines(start)
 	} else {
 		for _, token := range markup.Highlight(language, start) {
-			if class := classNames[token.Class]; class != "" {
+			if class := classNames()[token.Class]; class != "" {
 				p.putHTML(`<i class="` + class + `">`)
 				p.writeLines(token.Text)
 				p.putHTML("</i>")

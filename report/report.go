@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -47,7 +48,9 @@ var (
 )
 
 // policy is the content security policy of the page.
-var policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", policyHash(style), policyHash(keys))
+var policy = sync.OnceValue(func() string {
+	return fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", policyHash(style), policyHash(keys))
+})
 
 func policyHash(text string) string {
 	sum := sha256.Sum256([]byte(text))

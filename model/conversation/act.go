@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"hindcast/model"
@@ -80,32 +81,36 @@ func (v Verb) Writes() bool { return v == verbEdit || v == verbWrite }
 // recorded sessions below testdata, and the agents' own tools as of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61,
 // opencode 1.18, Copilot CLI 1.0, pi 0.74, OpenHands SDK 1.58 and crush 0.10; of Cursor its public transcripts, and
 // the tools of vscode-copilot-chat, of Cline 3.0 and of Droid 0.225.
-var tools = map[string]Verb{
-	"bash": verbCommand, "shell": verbCommand, "localshell": verbCommand, "execcommand": verbCommand, "containerexec": verbCommand,
-	"shellcommand": verbCommand, "runshellcommand": verbCommand, "executebash": verbCommand, "terminal": verbCommand, "powershell": verbCommand,
-	"runcommand": verbCommand, "runcommands": verbCommand, "runinterminal": verbCommand, "runterminalcmd": verbCommand, "runterminalcommandv2": verbCommand, "executecommand": verbCommand, "execute": verbCommand,
-	"read": verbRead, "readfile": verbRead, "view": verbRead, "readmanyfiles": verbRead, "readfilev2": verbRead, "notebookread": verbRead, "viewimage": verbRead,
-	"edit": verbEdit, "editor": verbEdit, "editfilev2": verbEdit, "strreplace": verbEdit, "multiedit": verbEdit, "notebookedit": verbEdit, "replace": verbEdit, "applypatch": verbEdit, "patch": verbEdit,
-	"replacestringinfile": verbEdit, "multireplacestringinfile": verbEdit, "inserteditintofile": verbEdit, "replacestring": verbEdit,
-	"strreplaceeditor": verbEdit, "strreplacebasededittool": verbEdit, "fileeditor": verbEdit, "editfile": verbEdit, "searchreplace": verbEdit,
-	"write": verbWrite, "writefile": verbWrite, "create": verbWrite, "createfile": verbWrite,
-	"grep": verbSearch, "glob": verbSearch, "ls": verbSearch, "rg": verbSearch, "find": verbSearch, "searchfilecontent": verbSearch,
-	"grepsearch": verbSearch, "listdirectory": verbSearch, "list": verbSearch, "toolsearch": verbSearch,
-	"filesearch": verbSearch, "semanticsearch": verbSearch, "listdir": verbSearch, "codebasesearch": verbSearch, "globfilesearch": verbSearch,
-	"fetchwebpage": verbFetch, "webfetch": verbFetch, "fetch": verbFetch, "fetchurl": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
-	"runsubagent": verbAgent, "task": verbAgent, "agent": verbAgent, "spawnagent": verbAgent,
-	"managetodolist": verbPlan, "todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan, "exitplanmode": verbPlan,
-	"askuserquestion": verbAsk, "askuser": verbAsk, "question": verbAsk,
-}
+var tools = sync.OnceValue(func() map[string]Verb {
+	return map[string]Verb{
+		"bash": verbCommand, "shell": verbCommand, "localshell": verbCommand, "execcommand": verbCommand, "containerexec": verbCommand,
+		"shellcommand": verbCommand, "runshellcommand": verbCommand, "executebash": verbCommand, "terminal": verbCommand, "powershell": verbCommand,
+		"runcommand": verbCommand, "runcommands": verbCommand, "runinterminal": verbCommand, "runterminalcmd": verbCommand, "runterminalcommandv2": verbCommand, "executecommand": verbCommand, "execute": verbCommand,
+		"read": verbRead, "readfile": verbRead, "view": verbRead, "readmanyfiles": verbRead, "readfilev2": verbRead, "notebookread": verbRead, "viewimage": verbRead,
+		"edit": verbEdit, "editor": verbEdit, "editfilev2": verbEdit, "strreplace": verbEdit, "multiedit": verbEdit, "notebookedit": verbEdit, "replace": verbEdit, "applypatch": verbEdit, "patch": verbEdit,
+		"replacestringinfile": verbEdit, "multireplacestringinfile": verbEdit, "inserteditintofile": verbEdit, "replacestring": verbEdit,
+		"strreplaceeditor": verbEdit, "strreplacebasededittool": verbEdit, "fileeditor": verbEdit, "editfile": verbEdit, "searchreplace": verbEdit,
+		"write": verbWrite, "writefile": verbWrite, "create": verbWrite, "createfile": verbWrite,
+		"grep": verbSearch, "glob": verbSearch, "ls": verbSearch, "rg": verbSearch, "find": verbSearch, "searchfilecontent": verbSearch,
+		"grepsearch": verbSearch, "listdirectory": verbSearch, "list": verbSearch, "toolsearch": verbSearch,
+		"filesearch": verbSearch, "semanticsearch": verbSearch, "listdir": verbSearch, "codebasesearch": verbSearch, "globfilesearch": verbSearch,
+		"fetchwebpage": verbFetch, "webfetch": verbFetch, "fetch": verbFetch, "fetchurl": verbFetch, "websearch": verbFetch, "googlewebsearch": verbFetch,
+		"runsubagent": verbAgent, "task": verbAgent, "agent": verbAgent, "spawnagent": verbAgent,
+		"managetodolist": verbPlan, "todowrite": verbPlan, "updateplan": verbPlan, "writetodos": verbPlan, "exitplanmode": verbPlan,
+		"askuserquestion": verbAsk, "askuser": verbAsk, "question": verbAsk,
+	}
+})
 
 // words are the words for tools that a row names in another way than the agent does.
-var words = map[string]string{
-	"searchfilecontent": "grep", "grepsearch": "grep", "listdirectory": "ls", "list": "ls", "webfetch": "fetch", "websearch": "search",
-	"filesearch": "find", "semanticsearch": "search", "fetchwebpage": "fetch", "runsubagent": "task", "managetodolist": "plan",
-	"listdir": "ls", "codebasesearch": "search", "globfilesearch": "glob",
-	"googlewebsearch": "search", "spawnagent": "task", "agent": "task", "todowrite": "plan", "updateplan": "plan", "writetodos": "plan",
-	"exitplanmode": "plan", "askuserquestion": "ask", "askuser": "ask", "question": "ask",
-}
+var words = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"searchfilecontent": "grep", "grepsearch": "grep", "listdirectory": "ls", "list": "ls", "webfetch": "fetch", "websearch": "search",
+		"filesearch": "find", "semanticsearch": "search", "fetchwebpage": "fetch", "runsubagent": "task", "managetodolist": "plan",
+		"listdir": "ls", "codebasesearch": "search", "globfilesearch": "glob",
+		"googlewebsearch": "search", "spawnagent": "task", "agent": "task", "todowrite": "plan", "updateplan": "plan", "writetodos": "plan",
+		"exitplanmode": "plan", "askuserquestion": "ask", "askuser": "ask", "question": "ask",
+	}
+})
 
 // plainName returns the name of a tool as the tables have it.
 func plainName(tool string) string {
@@ -119,8 +124,10 @@ func plainName(tool string) string {
 
 // telling are the arguments that say most, the best first. A tool that the tables do not have is told by one of
 // them, and else by all it is given.
-var telling = slices.Concat(CommandNames[:2], PathNames, []string{
-	"pattern", "regex", "query", "url", "description", "prompt", "message", "task", "question", "skill", "dir_path", "name", "script", "code",
+var telling = sync.OnceValue(func() []string {
+	return slices.Concat(CommandNames[:2], PathNames, []string{
+		"pattern", "regex", "query", "url", "description", "prompt", "message", "task", "question", "skill", "dir_path", "name", "script", "code",
+	})
 })
 
 // arguments are the members of an input, by their keys.
@@ -220,10 +227,10 @@ func headOf(quoted []byte, limit int) string {
 // NewAct describes the call of a tool by its name and its input, which is JSON.
 func NewAct(tool string, input []byte) Act {
 	name := plainName(tool)
-	is := Act{Verb: tools[name]}
+	is := Act{Verb: tools()[name]}
 	a, raw := readArguments(input)
 	path := a.path()
-	word := cmp.Or(words[name], name)
+	word := cmp.Or(words()[name], name)
 	switch is.Verb {
 	case verbCommand:
 		if is.noteScript(a); is.Text == "" {
@@ -268,7 +275,7 @@ func sign(sign, what string) string {
 // otherAct describes a call by the argument that says most, or by the whole input in a compact form.
 func otherAct(tool string, a arguments, raw []byte) string {
 	tool = cmp.Or(tool, "tool")
-	if what := a.words(telling...); what != "" {
+	if what := a.words(telling()...); what != "" {
 		return tool + " " + what
 	}
 	var list []string

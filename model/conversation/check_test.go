@@ -194,19 +194,19 @@ func TestTroubles_whatWaits(t *testing.T) {
 // Each verdict has the source that it was read in, and says what a provider answers where the
 // framework sends the trouble.
 func TestPractices(t *testing.T) {
-	for kind, list := range practices {
+	for kind, list := range practices() {
 		seen := map[string]bool{}
 		for _, p := range list {
 			id := p.code + " " + p.of.String()
-			if meanings[p.code] == "" || p.does == "" || p.source == "" || seen[id] {
+			if meanings()[p.code] == "" || p.does == "" || p.source == "" || seen[id] {
 				t.Errorf("%s: %+v", kind, p)
 			}
 			seen[id] = true
 		}
 	}
-	for code, list := range refusals {
+	for code, list := range refusals() {
 		for _, r := range list {
-			if meanings[code] == "" || r.answer == "" || r.source == "" {
+			if meanings()[code] == "" || r.answer == "" || r.source == "" {
 				t.Errorf("%s: %+v", code, r)
 			}
 		}

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"fmt"
+	"sync"
 
 	"hindcast/model/jsontape"
 )
@@ -10,12 +11,14 @@ import (
 const EditedTexts = "only texts of messages and of tool results can be edited"
 
 // fixed says of the kinds of block without a text that can be edited why that is so.
-var fixed = map[BlockKind]string{
-	Reasoning: "a provider signs or encrypts the thoughts of its model, and refuses other ones",
-	ToolCall:  "the tool ran with this input, and a provider may have signed the call: edit its result, or a text",
-	Context:   "the agent attached it beside the words, and no one said it",
-	Failure:   "it tells of a failure, and the model is not sent it",
-}
+var fixed = sync.OnceValue(func() map[BlockKind]string {
+	return map[BlockKind]string{
+		Reasoning: "a provider signs or encrypts the thoughts of its model, and refuses other ones",
+		ToolCall:  "the tool ran with this input, and a provider may have signed the call: edit its result, or a text",
+		Context:   "the agent attached it beside the words, and no one said it",
+		Failure:   "it tells of a failure, and the model is not sent it",
+	}
+})
 
 // EditableText returns the text that can be edited where a person picks a value of a coding agent's state: the value
 // itself, or the only one in it, or in the block or the message that it is in. Without one text is -1, and why says why.
@@ -50,8 +53,8 @@ func (c *Conversation) EditableText(picked Node) (text Node, why string) {
 		return list[0], ""
 	case len(list) > 1:
 		return jsontape.None, fmt.Sprintf("there are %d texts in message %d: select one of them", len(list), m)
-	case fixed[in.Kind] != "":
-		return jsontape.None, fixed[in.Kind]
+	case fixed()[in.Kind] != "":
+		return jsontape.None, fixed()[in.Kind]
 	}
 	return jsontape.None, fmt.Sprintf("message %d has no text there: %s", m, EditedTexts)
 }

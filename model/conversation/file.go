@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -214,10 +215,12 @@ func FileLabel(block []byte) string {
 }
 
 // fileTypes has the types that blocks of files have, with the kind of file.
-var fileTypes = map[string]BlockKind{
-	"image": Image, "input_image": Image, "image_url": Image, "audio": Audio, "input_audio": Audio, "video": Video,
-	"document": Document, "input_file": Document, "file": Media, "media": Media, "data": Media, "resource": Document, "blob": Media,
-}
+var fileTypes = sync.OnceValue(func() map[string]BlockKind {
+	return map[string]BlockKind{
+		"image": Image, "input_image": Image, "image_url": Image, "audio": Audio, "input_audio": Audio, "video": Video,
+		"document": Document, "input_file": Document, "file": Media, "media": Media, "data": Media, "resource": Document, "blob": Media,
+	}
+})
 
 // What the members of a file are called: where its bytes or its address are, and its type.
 var (
@@ -237,7 +240,7 @@ func fileIn(t *jsontape.Tape, n Node) (b Block, ok bool) {
 		b.Kind, b.Name, b.Body = Media, max(t.Find(in, "mimeType"), t.Find(in, "mime_type")), t.Find(in, "data")
 		return b, b.Body >= 0
 	}
-	kind, known := fileTypes[string(t.AppendText(nil, word, maxName))]
+	kind, known := fileTypes()[string(t.AppendText(nil, word, maxName))]
 	if !known {
 		return b, false
 	}

@@ -1,5 +1,7 @@
 package conversation
 
+import "sync"
+
 // Framework is the framework whose shape the messages have, as far as they tell.
 type Framework uint8
 
@@ -69,7 +71,7 @@ func (c *Conversation) Framework() Framework {
 func (c *Conversation) noteState() {
 	t := c.tape
 	for _, n := range []Node{0, t.Lookup("data"), t.Lookup("state")} {
-		for key, mark := range stateKeys {
+		for key, mark := range stateKeys() {
 			if t.Find(n, key) >= 0 {
 				c.traits |= mark
 			}
@@ -77,26 +79,30 @@ func (c *Conversation) noteState() {
 	}
 }
 
-var stateKeys = map[string]traits{
-	"schema_version":             traitPython,
-	"conversation_manager_state": traitPython,
-	"_internal_state":            traitPython,
-	"interrupt_state":            traitPython,
-	"schemaVersion":              traitTypeScript,
-	"systemPrompt":               traitTypeScript,
-	"modelState":                 traitTypeScript,
-	"snapshotId":                 traitGenkit,
-	"artifacts":                  traitGenkit,
-}
+var stateKeys = sync.OnceValue(func() map[string]traits {
+	return map[string]traits{
+		"schema_version":             traitPython,
+		"conversation_manager_state": traitPython,
+		"_internal_state":            traitPython,
+		"interrupt_state":            traitPython,
+		"schemaVersion":              traitTypeScript,
+		"systemPrompt":               traitTypeScript,
+		"modelState":                 traitTypeScript,
+		"snapshotId":                 traitGenkit,
+		"artifacts":                  traitGenkit,
+	}
+})
 
 // ownKeys are the keys of the frameworks, not of the application: the conversation, and the data to go on
 // with it.
-var ownKeys = map[string]bool{
-	"messages": true, "system_prompt": true, "systemPrompt": true,
-	"conversation_manager_state": true, "conversationManagerState": true,
-	"interrupt_state": true, "interrupts": true, "model_state": true, "modelState": true,
-	"_internal_state": true, "schema_version": true, "schemaVersion": true,
-}
+var ownKeys = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		"messages": true, "system_prompt": true, "systemPrompt": true,
+		"conversation_manager_state": true, "conversationManagerState": true,
+		"interrupt_state": true, "interrupts": true, "model_state": true, "modelState": true,
+		"_internal_state": true, "schema_version": true, "schemaVersion": true,
+	}
+})
 
 // OfFramework reports whether a member of the state holds the messages, or is
 // one in which a known framework keeps things of its own.
@@ -104,5 +110,5 @@ func (c *Conversation) OfFramework(n Node) bool {
 	if n <= c.list && c.list < c.tape.End(n) {
 		return true
 	}
-	return ownKeys[c.tape.Key(n)]
+	return ownKeys()[c.tape.Key(n)]
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What a person typed.
@@ -39,21 +40,23 @@ const mostBlocks = 64
 // blocks has the tags that programs write around a prompt, with the kind of content in each. Sources:
 // Claude Code 2.1.332, its extensions for VS Code and JetBrains; codex-rs/core/src/context; Gemini CLI
 // 0.61; VS Code Copilot Chat 0.34; Cursor, Cline and Roo by their public transcripts.
-var blocks = map[string]part{
-	"reminder": aside, "reminderInstructions": aside, "ide_opened_file": aside, "ide_selection": aside,
-	"command-contents": aside, "INSTRUCTIONS": aside, "permissions instructions": aside,
-	"collaboration_mode": aside, "skill": aside, "turn_aborted": aside, "user_shell_command": aside, "user_action": aside,
-	"personality_spec": aside, "model_switch": aside, "editorContext": aside, "attachments": aside, "attachment": aside,
-	"context": aside, "userPreferences": aside, "current_datetime": aside, "toolReferences": aside,
-	"project_layout": aside, "git_status": aside, "rules": aside, "attached_files": aside,
-	"open_and_recently_viewed_files": aside, "additional_data": aside, "agent_skills": aside, "timestamp": aside,
-	"file_content": aside, "EXTRA_INFO": aside, "teammate-message": aside, "local-command-output": aside,
-	"environment_info": aside, "workspace_info": aside, "user_info": aside, "environment_details": aside,
-	"image": picture, "images": picture, "file": aside,
-	"user_query": prompt, "userRequest": prompt, "user_message": prompt, "user_request": prompt, "user_prompt": prompt,
-	"user_input": prompt, "mode_notice": aside, "task": prompt, "feedback": prompt, "answer": prompt, "issue_description": prompt,
-	"command-name": command, "command-message": command, "command-args": command, "bash-input": shell,
-}
+var blocks = sync.OnceValue(func() map[string]part {
+	return map[string]part{
+		"reminder": aside, "reminderInstructions": aside, "ide_opened_file": aside, "ide_selection": aside,
+		"command-contents": aside, "INSTRUCTIONS": aside, "permissions instructions": aside,
+		"collaboration_mode": aside, "skill": aside, "turn_aborted": aside, "user_shell_command": aside, "user_action": aside,
+		"personality_spec": aside, "model_switch": aside, "editorContext": aside, "attachments": aside, "attachment": aside,
+		"context": aside, "userPreferences": aside, "current_datetime": aside, "toolReferences": aside,
+		"project_layout": aside, "git_status": aside, "rules": aside, "attached_files": aside,
+		"open_and_recently_viewed_files": aside, "additional_data": aside, "agent_skills": aside, "timestamp": aside,
+		"file_content": aside, "EXTRA_INFO": aside, "teammate-message": aside, "local-command-output": aside,
+		"environment_info": aside, "workspace_info": aside, "user_info": aside, "environment_details": aside,
+		"image": picture, "images": picture, "file": aside,
+		"user_query": prompt, "userRequest": prompt, "user_message": prompt, "user_request": prompt, "user_prompt": prompt,
+		"user_input": prompt, "mode_notice": aside, "task": prompt, "feedback": prompt, "answer": prompt, "issue_description": prompt,
+		"command-name": command, "command-message": command, "command-args": command, "bash-input": shell,
+	}
+})
 
 // part classifies a block by the part of the prompt in it.
 type part uint8
@@ -103,7 +106,7 @@ var asideEnds = []string{
 // kindOf returns the kind of the block of a tag, or 0 for a tag that a person may have typed, such as
 // <div>.
 func kindOf(name string) part {
-	if is := blocks[name]; is != 0 {
+	if is := blocks()[name]; is != 0 {
 		return is
 	}
 	if at := strings.LastIndexAny(name, "-_"); at > 0 && slices.Contains(asideEnds, name[at+1:]) {
@@ -194,7 +197,7 @@ func WordsTyped(text string) (words string, by Typed) {
 		}
 		return strings.TrimSpace(slash + " " + args), by
 	}
-	if name, inside, _, _ := taggedBlock(text); blocks[name] == shell {
+	if name, inside, _, _ := taggedBlock(text); blocks()[name] == shell {
 		return "!" + strings.TrimSpace(inside), Setting
 	}
 	for _, note := range notes {

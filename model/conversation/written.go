@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -55,15 +56,17 @@ func (w *Written) addMessages(value []byte, short func(item []byte) bool) {
 }
 
 // written are LangChain's messages by their roles: the type and the class, and what one has that nothing was said of.
-var written = map[string]struct{ kind, class, rest string }{
-	"human":     {"human", "HumanMessage", ""},
-	"user":      {"human", "HumanMessage", ""},
-	"ai":        {"ai", "AIMessage", ofModel},
-	"assistant": {"ai", "AIMessage", ofModel},
-	"system":    {"system", "SystemMessage", ""},
-	"developer": {"system", "SystemMessage", ""},
-	"tool":      {"tool", "ToolMessage", `,"tool_call_id":null,"artifact":null,"status":"success"`},
-}
+var written = sync.OnceValue(func() map[string]struct{ kind, class, rest string } {
+	return map[string]struct{ kind, class, rest string }{
+		"human":     {"human", "HumanMessage", ""},
+		"user":      {"human", "HumanMessage", ""},
+		"ai":        {"ai", "AIMessage", ofModel},
+		"assistant": {"ai", "AIMessage", ofModel},
+		"system":    {"system", "SystemMessage", ""},
+		"developer": {"system", "SystemMessage", ""},
+		"tool":      {"tool", "ToolMessage", `,"tool_call_id":null,"artifact":null,"status":"success"`},
+	}
+})
 
 const ofModel = `,"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":null`
 
@@ -100,7 +103,7 @@ func WrittenOut(short []byte) (message []byte, kind, class string) {
 	case !bytes.HasPrefix(short, []byte(`"`)):
 		return nil, "", ""
 	}
-	as, known := written[jsontape.Unquote(role)]
+	as, known := written()[jsontape.Unquote(role)]
 	if !known || content == nil {
 		return nil, "", ""
 	}

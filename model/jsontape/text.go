@@ -2,7 +2,6 @@ package jsontape
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"strconv"
 	"unicode/utf16"
@@ -195,9 +194,9 @@ func appendSpelling(dst, body []byte) []byte {
 
 var asciiSpellings = func() (all [utf8.RuneSelf]string) {
 	for c := range all {
-		all[c] = string(rune(c))
+		all[c] = string([]byte{byte(c)})
 		if c < ' ' {
-			all[c] = fmt.Sprintf(`\u%04x`, c)
+			all[c] = string([]byte{'\\', 'u', '0', '0', '0' + byte(c>>4), "0123456789abcdef"[c&15]})
 		}
 	}
 	all['"'], all['\\'], all['\b'], all['\f'] = `\"`, `\\`, `\b`, `\f`

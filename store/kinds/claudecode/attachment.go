@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"strings"
+	"sync"
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
@@ -17,18 +18,20 @@ import (
 //	{"type": "attachment", "attachment": {"type": "file", …}, "rendered": [{"content": TEXT or blocks}, …]}
 
 // unsent are the types that 2.1.332 sends nothing of: notes to itself, or to the person.
-var unsent = map[string]bool{
-	"advisor_stripped": true, "already_read_file": true, "async_hook_response_batch": true, "attention_budget": true,
-	"batching_reminder_sent": true, "command_permissions": true, "context_efficiency": true, "credential_org": true,
-	"deferred_tools_record": true, "edited_image_file": true, "goal_status": true, "goals": true, "hook_cancelled": true,
-	"hook_deferred_tool": true, "hook_error_during_execution": true, "hook_non_blocking_error": true,
-	"hook_permission_decision": true, "hook_system_message": true, "max_turns_reached": true, "message_pdf_reads": true,
-	"progress_reminder_sent": true, "project_doc_reads": true, "projects_thread_ask": true, "prompt_as_file": true,
-	"prompt_render_point": true, promptSnapshot: true, "secondary_reminder_sent": true, "session_cron_carry": true,
-	"structured_output": true, "teammate_shutdown_batch": true, "thinking_drop": true, "thinking_stripped": true,
-	"tool_host_result_lines": true, "tool_offer_record": true, "tool_results_cut": true, "whole_texts_withdrawn": true,
-	"withheld_memory": true,
-}
+var unsent = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		"advisor_stripped": true, "already_read_file": true, "async_hook_response_batch": true, "attention_budget": true,
+		"batching_reminder_sent": true, "command_permissions": true, "context_efficiency": true, "credential_org": true,
+		"deferred_tools_record": true, "edited_image_file": true, "goal_status": true, "goals": true, "hook_cancelled": true,
+		"hook_deferred_tool": true, "hook_error_during_execution": true, "hook_non_blocking_error": true,
+		"hook_permission_decision": true, "hook_system_message": true, "max_turns_reached": true, "message_pdf_reads": true,
+		"progress_reminder_sent": true, "project_doc_reads": true, "projects_thread_ask": true, "prompt_as_file": true,
+		"prompt_render_point": true, promptSnapshot: true, "secondary_reminder_sent": true, "session_cron_carry": true,
+		"structured_output": true, "teammate_shutdown_batch": true, "thinking_drop": true, "thinking_stripped": true,
+		"tool_host_result_lines": true, "tool_offer_record": true, "tool_results_cut": true, "whole_texts_withdrawn": true,
+		"withheld_memory": true,
+	}
+})
 
 // hookSuccess is a type that is sent where the output of a hook of these events is context.
 const hookSuccess = "hook_success"
@@ -43,10 +46,12 @@ const queued = "queued_command"
 
 // texts has where the text of a type stands in its attachment. That of a type that is not here
 // is every string in it.
-var texts = map[string][]string{
-	"directory": {"content"}, "edited_text_file": {"snippet"}, "file": {"content", "file", "content"}, hookSuccess: {"content"},
-	"nested_memory": {"content", "content"}, "selected_lines_in_ide": {"content"}, "skill_listing": {"content"},
-}
+var texts = sync.OnceValue(func() map[string][]string {
+	return map[string][]string{
+		"directory": {"content"}, "edited_text_file": {"snippet"}, "file": {"content", "file", "content"}, hookSuccess: {"content"},
+		"nested_memory": {"content", "content"}, "selected_lines_in_ide": {"content"}, "skill_listing": {"content"},
+	}
+})
 
 // abouts are the members that tell what an attachment is about, the best one first.
 var abouts = []string{"displayPath", "filename", "path", "filePath", "planFilePath", "uri", "name", "hookName"}
@@ -83,7 +88,7 @@ func isSent(record chat.Value, is string) bool {
 	case is == hookSuccess:
 		return spokenHooks[a.Get("hookEvent").Text()] && a.Get("content").Text() != ""
 	}
-	return is != "" && !unsent[is]
+	return is != "" && !unsent()[is]
 }
 
 // aboutOf returns the subject of an attachment, such as a path; "" if it names none.
@@ -120,7 +125,7 @@ func textOf(record chat.Value, is string) string {
 		return strings.Join(parts, "\n")
 	}
 	a := record.Get(typeAttachment)
-	if text := a.Get(texts[is]...); text.Kind() == jsontape.String {
+	if text := a.Get(texts()[is]...); text.Kind() == jsontape.String {
 		return text.Text()
 	}
 	var words []string

@@ -98,12 +98,12 @@ func signOf(head []byte) chat.Sign {
 	renamed := false
 	s := chat.SignOf(head, "message.content", func(v chat.Value) (fits bool, body chat.Body) {
 		kind := v.Get("type").Text()
-		fits = types[kind] != nil && slices.ContainsFunc(owners, func(key string) bool { return v.Get(key).There() })
+		fits = types()[kind] != nil && slices.ContainsFunc(owners, func(key string) bool { return v.Get(key).There() })
 		renamed = renamed || strings.HasPrefix(v.Get("sessionId").Text(), foreignID)
 		switch {
 		case kind == typeUser || kind == typeAssistant:
 			body = chat.BodyOf(v, v.Get("message", "content"))
-		case types[kind] == nil:
+		case types()[kind] == nil:
 			body = chat.BodyOf(v)
 		}
 		return fits, body
@@ -297,7 +297,7 @@ const longLine = 64 << 10
 func (f *format) TellLine(at chat.Spot, line *chat.Line, near chat.Near) (list []chat.Message, when time.Time, tells chat.Telling) {
 	kind := ""
 	if len(line.Raw) > longLine || bytes.HasPrefix(line.Raw, []byte(`{"type":`)) { // then the type is quickly known, or worth it
-		if kind, _ = typeOf(line.Raw); light[kind] {
+		if kind, _ = typeOf(line.Raw); light()[kind] {
 			return nil, when, chat.Silent
 		}
 	}

@@ -175,7 +175,7 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 			return kind, []chat.Value{v}
 		case kind == typeAttachment && v.Get(typeAttachment, "type").Text() == queued:
 			return kind, []chat.Value{v.Get(typeAttachment)}
-		case types[kind] == nil:
+		case types()[kind] == nil:
 			return kind, []chat.Value{v}
 		}
 		return "", nil

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -92,43 +93,47 @@ const (
 
 // types has a parser for each record type that Claude Code writes. Records of the types in [light] are not
 // parsed as a whole. Versions of Claude Code differ only in the types that they write.
-var types = map[string]func(*record, chat.Value){
-	typeUser:       (*record).keepUser,
-	typeAssistant:  (*record).keepAssistant,
-	typeSystem:     (*record).keepSystem,
-	typeAttachment: (*record).keepAttachment,
-	typeLastPrompt: func(r *record, v chat.Value) { r.leaf = v.Get("leafUuid").Text() },
-	typeCustom:     func(r *record, v chat.Value) { r.text = v.Get("customTitle").Words() },
-	typeAI:         func(r *record, v chat.Value) { r.text = v.Get("aiTitle").Words() },
-	typeSum:        func(r *record, v chat.Value) { r.text, r.leaf = v.Get("summary").Words(), v.Get("leafUuid").Text() },
-	typeRequest:    (*record).keepRequest,
-	typeCost:       (*record).keepCost,
-	typeReplaced: func(r *record, v chat.Value) {
-		for each := range v.Get("replacements").Each() {
-			r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
-		}
-	},
-	typeProgress: (*record).keepProgress, "queue-operation": ignoreRecord, "mode": ignoreRecord, "file-history-snapshot": ignoreRecord, "file-history-delta": ignoreRecord,
-	"api-request-shape": ignoreRecord, "api-request-blob": ignoreRecord, "api-request-resumed": ignoreRecord,
-	"atis-latch": ignoreRecord, "tools-used": ignoreRecord, "attribution-snapshot": ignoreRecord,
-	"continued-in": ignoreRecord, "resume-head-vouch": ignoreRecord, "derived-from": ignoreRecord, "fork-context-ref": ignoreRecord,
-	"data-flow-records": ignoreRecord, "data-flow-incomplete": ignoreRecord, "frame-link": ignoreRecord, "ended-by-model": ignoreRecord,
-	"tag": ignoreRecord, "relocated": ignoreRecord, "agent-name": ignoreRecord, "agent-color": ignoreRecord, "agent-setting": ignoreRecord,
-	"pr-link": ignoreRecord, "artifact-comment-monitor": ignoreRecord, "artifact-autoreact-ledger": ignoreRecord, "bridge-session": ignoreRecord,
-	"history-suppression": ignoreRecord, "isolation-latch": ignoreRecord, "session-owner": ignoreRecord, "dev-mods": ignoreRecord,
-	"memory-mode": ignoreRecord, "worktree-state": ignoreRecord, "observer-ref": ignoreRecord, "host-row": ignoreRecord, "repl-mode": ignoreRecord,
-	"hybrid-organization": ignoreRecord, "marble-origami-commit": ignoreRecord, "marble-origami-snapshot": ignoreRecord, "speculation-accept": ignoreRecord,
-}
+var types = sync.OnceValue(func() map[string]func(*record, chat.Value) {
+	return map[string]func(*record, chat.Value){
+		typeUser:       (*record).keepUser,
+		typeAssistant:  (*record).keepAssistant,
+		typeSystem:     (*record).keepSystem,
+		typeAttachment: (*record).keepAttachment,
+		typeLastPrompt: func(r *record, v chat.Value) { r.leaf = v.Get("leafUuid").Text() },
+		typeCustom:     func(r *record, v chat.Value) { r.text = v.Get("customTitle").Words() },
+		typeAI:         func(r *record, v chat.Value) { r.text = v.Get("aiTitle").Words() },
+		typeSum:        func(r *record, v chat.Value) { r.text, r.leaf = v.Get("summary").Words(), v.Get("leafUuid").Text() },
+		typeRequest:    (*record).keepRequest,
+		typeCost:       (*record).keepCost,
+		typeReplaced: func(r *record, v chat.Value) {
+			for each := range v.Get("replacements").Each() {
+				r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
+			}
+		},
+		typeProgress: (*record).keepProgress, "queue-operation": ignoreRecord, "mode": ignoreRecord, "file-history-snapshot": ignoreRecord, "file-history-delta": ignoreRecord,
+		"api-request-shape": ignoreRecord, "api-request-blob": ignoreRecord, "api-request-resumed": ignoreRecord,
+		"atis-latch": ignoreRecord, "tools-used": ignoreRecord, "attribution-snapshot": ignoreRecord,
+		"continued-in": ignoreRecord, "resume-head-vouch": ignoreRecord, "derived-from": ignoreRecord, "fork-context-ref": ignoreRecord,
+		"data-flow-records": ignoreRecord, "data-flow-incomplete": ignoreRecord, "frame-link": ignoreRecord, "ended-by-model": ignoreRecord,
+		"tag": ignoreRecord, "relocated": ignoreRecord, "agent-name": ignoreRecord, "agent-color": ignoreRecord, "agent-setting": ignoreRecord,
+		"pr-link": ignoreRecord, "artifact-comment-monitor": ignoreRecord, "artifact-autoreact-ledger": ignoreRecord, "bridge-session": ignoreRecord,
+		"history-suppression": ignoreRecord, "isolation-latch": ignoreRecord, "session-owner": ignoreRecord, "dev-mods": ignoreRecord,
+		"memory-mode": ignoreRecord, "worktree-state": ignoreRecord, "observer-ref": ignoreRecord, "host-row": ignoreRecord, "repl-mode": ignoreRecord,
+		"hybrid-organization": ignoreRecord, "marble-origami-commit": ignoreRecord, "marble-origami-snapshot": ignoreRecord, "speculation-accept": ignoreRecord,
+	}
+})
 
 // ignoreRecord keeps nothing: a record of such a type only has a place in the tree, or not even that.
 func ignoreRecord(*record, chat.Value) {}
 
 // light are the types whose records may be large and hold no message: what is kept of them
 // are members, which are found without a look at the values between.
-var light = map[string]bool{
-	"api-request-shape": true, "api-request-blob": true, "api-request-resumed": true,
-	"file-history-snapshot": true, "file-history-delta": true, "attribution-snapshot": true,
-}
+var light = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		"api-request-shape": true, "api-request-blob": true, "api-request-resumed": true,
+		"file-history-snapshot": true, "file-history-delta": true, "attribution-snapshot": true,
+	}
+})
 
 // decodeLine keeps what is named here of a line.
 func decodeLine(l *chat.Line) (r record, err error) {
@@ -145,7 +150,7 @@ func (r *record) keepLine(l *chat.Line) error {
 			return nil
 		}
 	}
-	if kind, err := typeOf(l.Raw); err != nil || light[kind] {
+	if kind, err := typeOf(l.Raw); err != nil || light()[kind] {
 		r.kind = kind
 		return err
 	}
@@ -159,14 +164,14 @@ func (r *record) keepLine(l *chat.Line) error {
 // keepRecord keeps what is named here of a record. Only its beginning may be known.
 func (r *record) keepRecord(v chat.Value) {
 	text := func(key string) string { return v.Get(key).Text() }
-	if r.kind = text("type"); light[r.kind] {
+	if r.kind = text("type"); light()[r.kind] {
 		return
 	}
 	r.id, r.parent, r.source, r.sum = text("uuid"), text("parentUuid"), sourceOf(v), crc32.ChecksumIEEE(v.Raw())
 	r.at, r.side = v.Get("timestamp").Time(), v.Get("isSidechain").True()
 	r.tree = r.id != "" && v.Get("parentUuid").There()
 	r.meta = chat.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
-	if keep := types[r.kind]; keep != nil {
+	if keep := types()[r.kind]; keep != nil {
 		keep(r, v)
 	}
 }

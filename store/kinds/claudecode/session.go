@@ -311,7 +311,7 @@ func (b *build) addRecord(i int) {
 		b.nodes[i], b.last = node{b.addMessage(i, n), -1, ""}, i
 		return
 	}
-	if types[is.kind] == nil {
+	if types()[is.kind] == nil {
 		b.unknown[is.kind]++
 	}
 	b.titles.addTitle(is)

@@ -91,7 +91,7 @@ func inner(dir string, _ tree.Tree) int {
 func isRollout(head []byte) bool {
 	for v := range chat.FirstRecords(head) {
 		is, body := openEnvelope(v)
-		switch _, known := types[is]; {
+		switch _, known := types()[is]; {
 		case is == typeHeader && body.Kind() == jsontape.Object, is == typeState, is == typeEvent:
 			return true
 		case known && v.Get("payload").Kind() == jsontape.Object, isBareItem(v):
@@ -132,7 +132,7 @@ func signOf(head []byte) chat.Sign {
 		case is == typeEvent:
 			return true, chat.NoBody
 		default:
-			if _, known := types[is]; known {
+			if _, known := types()[is]; known {
 				return true, chat.NoBody
 			}
 			return true, chat.BodyOf(v)
@@ -230,7 +230,7 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 			if is == typeEvent {
 				is += ":" + body.Get("type").Text()
 			}
-			_, known := types[is]
+			_, known := types()[is]
 			switch {
 			case is == typeItem, is == typeBetween, is == typeCompacted, repeats[is], !known && !strings.HasPrefix(is, typeEvent):
 				return is, []chat.Value{body}

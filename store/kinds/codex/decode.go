@@ -35,48 +35,53 @@ const (
 
 // types has, for each known type of record and event, how to parse it and how it changes a session. Versions
 // of Codex differ in the types that they write. The other events only repeat the text of an item for display.
-var types = map[string]struct {
+var types = sync.OnceValue(func() map[string]struct {
 	keep func(r *record, line, body chat.Value)
 	fold func(b *fold, p *part, r *chat.Record[record], now *state)
-}{
-	typeHeader:    {keep: (*record).keepHeader},
-	typeItem:      {(*record).keepItem, (*fold).addItem},
-	typeBetween:   {(*record).keepItem, (*fold).addItem},
-	typeCompacted: {(*record).keepCompaction, (*fold).addCompaction},
-	typeContext:   {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v) }},
-	typeUsage: {(*record).keepCounts, func(b *fold, p *part, r *chat.Record[record], now *state) {
-		b.addCount(p, r, now, &now.recorded)
-		now.counted = true
-	}},
-	typeGhost: {keep: func(r *record, _, v chat.Value) { r.meta.Commit = v.Get("ghost_commit", "id").Text() }},
-	typeState: {}, "world_state": {}, "inter_agent_communication_metadata": {}, "realtime_item": {}, "dynamic_tools_updated": {},
+} {
+	return map[string]struct {
+		keep func(r *record, line, body chat.Value)
+		fold func(b *fold, p *part, r *chat.Record[record], now *state)
+	}{
+		typeHeader:    {keep: (*record).keepHeader},
+		typeItem:      {(*record).keepItem, (*fold).addItem},
+		typeBetween:   {(*record).keepItem, (*fold).addItem},
+		typeCompacted: {(*record).keepCompaction, (*fold).addCompaction},
+		typeContext:   {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v) }},
+		typeUsage: {(*record).keepCounts, func(b *fold, p *part, r *chat.Record[record], now *state) {
+			b.addCount(p, r, now, &now.recorded)
+			now.counted = true
+		}},
+		typeGhost: {keep: func(r *record, _, v chat.Value) { r.meta.Commit = v.Get("ghost_commit", "id").Text() }},
+		typeState: {}, "world_state": {}, "inter_agent_communication_metadata": {}, "realtime_item": {}, "dynamic_tools_updated": {},
 
-	eventTokens: {(*record).keepCounts, func(b *fold, p *part, r *chat.Record[record], now *state) {
-		if now.counted {
-			now.used = r.Is.total
-		}
-		b.addCount(p, r, now, &now.used)
-	}},
-	eventStarted: {fold: (*fold).beginTask}, eventTurnStarted: {fold: (*fold).beginTask},
-	eventUser: {(*record).keepText, (*fold).addAlone}, eventAgent: {(*record).keepText, (*fold).addAlone},
-	eventEnded: {(*record).keepFailure, (*fold).endTurn}, eventTurnEnded: {(*record).keepFailure, (*fold).endTurn},
-	eventAborted: {func(r *record, _, v chat.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *chat.Record[record], now *state) {
-		b.noteFailure(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
-		b.endTask(r, now)
-	}},
-	eventFailed:                         {(*record).keepFailure, (*fold).addFailure},
-	eventRolledBack:                     {func(r *record, _, v chat.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
-	"event_msg:thread_settings_applied": {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
-	"event_msg:exec_command_end":        {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
-	"event_msg:patch_apply_end":         {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
-	eventItem: {func(r *record, line, v chat.Value) {
-		r.keepEnd(v.Get("item", "id"), v.Get("item"))
-		r.keepText(line, v)
-	}, func(b *fold, p *part, r *chat.Record[record], now *state) {
-		b.toolEnded(p, r, now)
-		b.addAlone(p, r, now)
-	}},
-}
+		eventTokens: {(*record).keepCounts, func(b *fold, p *part, r *chat.Record[record], now *state) {
+			if now.counted {
+				now.used = r.Is.total
+			}
+			b.addCount(p, r, now, &now.used)
+		}},
+		eventStarted: {fold: (*fold).beginTask}, eventTurnStarted: {fold: (*fold).beginTask},
+		eventUser: {(*record).keepText, (*fold).addAlone}, eventAgent: {(*record).keepText, (*fold).addAlone},
+		eventEnded: {(*record).keepFailure, (*fold).endTurn}, eventTurnEnded: {(*record).keepFailure, (*fold).endTurn},
+		eventAborted: {func(r *record, _, v chat.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *chat.Record[record], now *state) {
+			b.noteFailure(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
+			b.endTask(r, now)
+		}},
+		eventFailed:                         {(*record).keepFailure, (*fold).addFailure},
+		eventRolledBack:                     {func(r *record, _, v chat.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
+		"event_msg:thread_settings_applied": {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
+		"event_msg:exec_command_end":        {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
+		"event_msg:patch_apply_end":         {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
+		eventItem: {func(r *record, line, v chat.Value) {
+			r.keepEnd(v.Get("item", "id"), v.Get("item"))
+			r.keepText(line, v)
+		}, func(b *fold, p *part, r *chat.Record[record], now *state) {
+			b.toolEnded(p, r, now)
+			b.addAlone(p, r, now)
+		}},
+	}
+})
 
 // record holds the parts of a line that are kept.
 type record struct {
@@ -159,7 +164,7 @@ func decodeLine(l *chat.Line, r *record) error {
 	if is == typeEvent {
 		r.is += ":" + body.Get("type").Text()
 	}
-	if keep := types[r.is].keep; keep != nil {
+	if keep := types()[r.is].keep; keep != nil {
 		keep(r, v, body)
 	}
 	return nil
@@ -374,7 +379,9 @@ func compactedOf(line chat.Value) (list []chat.Message) {
 var roles = map[string]chat.Role{"assistant": chat.Assistant, "developer": chat.System, "system": chat.System}
 
 // inputs are where the items that call a tool have its input.
-var inputs = map[string]string{"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
+var inputs = sync.OnceValue(func() map[string]string {
+	return map[string]string{"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
+})
 
 // messageOf returns the message of an item that is in a record.
 func messageOf(v, raw chat.Value) chat.Message {
@@ -384,9 +391,9 @@ func messageOf(v, raw chat.Value) chat.Message {
 		m.Blocks = append(m.Blocks, chat.Block{Kind: kind, Body: body})
 	}
 	switch {
-	case inputs[is] != "":
+	case inputs()[is] != "":
 		name := cmp.Or(v.Get("name").Text(), strings.TrimSuffix(is, "_call"))
-		m.Blocks = []chat.Block{{Kind: conversation.ToolCall, ID: id, Name: name, Body: inputOf(v.Get(inputs[is]), is)}}
+		m.Blocks = []chat.Block{{Kind: conversation.ToolCall, ID: id, Name: name, Body: inputOf(v.Get(inputs()[is]), is)}}
 	case strings.HasSuffix(is, "_output"):
 		m.Role = chat.Tool
 		m.Blocks = []chat.Block{resultOf(id, v.Get("output"))}

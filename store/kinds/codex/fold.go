@@ -188,7 +188,7 @@ func (p *part) stateBefore(at int64) state {
 // foldRecord folds one record.
 func (b *fold) foldRecord(p *part, r *chat.Record[record], now *state) {
 	now.meta = now.meta.With(r.Is.meta)
-	does, known := types[r.Is.is]
+	does, known := types()[r.Is.is]
 	if does.fold != nil {
 		does.fold(b, p, r, now)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model/jsontape"
@@ -101,7 +102,7 @@ func endIn(line, event chat.Value, when time.Time, near chat.Near) ([]chat.Messa
 	switch is := event.Get("type").Text(); {
 	case is == "item_completed":
 		call = event.Get("item", "id")
-	case types[typeEvent+":"+is].keep == nil || !strings.HasSuffix(is, "_end"):
+	case types()[typeEvent+":"+is].keep == nil || !strings.HasSuffix(is, "_end"):
 		return nil, when, chat.Silent
 	}
 	if call.Text() == "" {
@@ -133,16 +134,18 @@ func hasFailed(call string, near chat.Near) (failed, known bool) {
 }
 
 // settingPaths are where records have the settings of a session, by the names of those in states.
-var settingPaths = map[string]map[string][]string{
-	typeHeader:  {"cwd": {"cwd"}, "version": {"cli_version"}, "gitBranch": {"git", "branch"}, "gitCommit": {"git", "commit_hash"}},
-	typeGhost:   {"gitCommit": {"ghost_commit", "id"}},
-	typeContext: {"model": {"model"}, "cwd": {"cwd"}, "mode": {"approval_policy"}},
-}
+var settingPaths = sync.OnceValue(func() map[string]map[string][]string {
+	return map[string]map[string][]string{
+		typeHeader:  {"cwd": {"cwd"}, "version": {"cli_version"}, "gitBranch": {"git", "branch"}, "gitCommit": {"git", "commit_hash"}},
+		typeGhost:   {"gitCommit": {"ghost_commit", "id"}},
+		typeContext: {"model": {"model"}, "cwd": {"cwd"}, "mode": {"approval_policy"}},
+	}
+})
 
 // settingsOf returns the settings of a record. A header that is not the first line may be that of a parent that was
 // copied, and does not count.
 func settingsOf(is string, v chat.Value, first bool) (list []chat.Block) {
-	for name, path := range settingPaths[is] {
+	for name, path := range settingPaths()[is] {
 		if is == typeHeader && !first {
 			name = ""
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -44,60 +45,64 @@ const (
 var never = remedy{}
 
 // remedies has one for each fault that Faults tells of.
-var remedies = map[string]remedy{
-	FaultRowFile:         {harmless, bySettingAside, harmless},
-	FaultBOM:             {harmless, bySettingAside, harmless},
-	FaultRowShape:        {byCopy, harmless, byCopy},
-	FaultTime:            {byCopy, harmless, harmless},
-	FaultNoTime:          never,
-	FaultNotUTF8:         never,
-	FaultDuplicateKey:    never,
-	FaultUnknownKey:      {harmless, harmless, byCopy},
-	FaultUnknownStatus:   {harmless, byCopy, harmless},
-	FaultUnknownFinish:   {harmless, harmless, byCopy},
-	FaultBigInteger:      never,
-	FaultTimeOrder:       never,
-	FaultNoSession:       {byHand, byHand, byHand},
-	FaultSessionMismatch: never,
-	FaultName:            {byHand, byHand, byHand},
-	FaultNameMismatch:    {byHand, byHand, byHand},
+var remedies = sync.OnceValue(func() map[string]remedy {
+	return map[string]remedy{
+		FaultRowFile:         {harmless, bySettingAside, harmless},
+		FaultBOM:             {harmless, bySettingAside, harmless},
+		FaultRowShape:        {byCopy, harmless, byCopy},
+		FaultTime:            {byCopy, harmless, harmless},
+		FaultNoTime:          never,
+		FaultNotUTF8:         never,
+		FaultDuplicateKey:    never,
+		FaultUnknownKey:      {harmless, harmless, byCopy},
+		FaultUnknownStatus:   {harmless, byCopy, harmless},
+		FaultUnknownFinish:   {harmless, harmless, byCopy},
+		FaultBigInteger:      never,
+		FaultTimeOrder:       never,
+		FaultNoSession:       {byHand, byHand, byHand},
+		FaultSessionMismatch: never,
+		FaultName:            {byHand, byHand, byHand},
+		FaultNameMismatch:    {byHand, byHand, byHand},
 
-	FaultExpired:      {byCopy, byCopy, byCopy},
-	FaultAborting:     {byCopy, byCopy, harmless},
-	FaultFailedLeaf:   {harmless, byCopy, byCopy}, // in Go byCopy before resumesFailed
-	FaultAbortedEmpty: {byCopy, byCopy, byCopy},
-	FaultHeartbeat:    never,
-	FaultNoLeaf:       {harmless, byCopy, byCopy},
+		FaultExpired:      {byCopy, byCopy, byCopy},
+		FaultAborting:     {byCopy, byCopy, harmless},
+		FaultFailedLeaf:   {harmless, byCopy, byCopy}, // in Go byCopy before resumesFailed
+		FaultAbortedEmpty: {byCopy, byCopy, byCopy},
+		FaultHeartbeat:    never,
+		FaultNoLeaf:       {harmless, byCopy, byCopy},
 
-	model.FaultMissingParent: never,
-	model.FaultForeignParent: never,
-	model.FaultSelfParent:    {harmless, byCopy, byCopy},
-	model.FaultParentCycle:   {harmless, byCopy, byCopy},
-	model.FaultSeveralRoots:  never,
-	model.FaultEqualTime:     never,
-	model.FaultParentNewer:   never,
+		model.FaultMissingParent: never,
+		model.FaultForeignParent: never,
+		model.FaultSelfParent:    {harmless, byCopy, byCopy},
+		model.FaultParentCycle:   {harmless, byCopy, byCopy},
+		model.FaultSeveralRoots:  never,
+		model.FaultEqualTime:     never,
+		model.FaultParentNewer:   never,
 
-	FaultPointerMissing:   {harmless, byPointing, harmless},
-	FaultPointerFile:      {byPointing, byPointing, harmless},
-	FaultPointerDangling:  {byPointing, byPointing, harmless},
-	FaultPointerDisagrees: never,
-	FaultPointerUnknown:   never,
+		FaultPointerMissing:   {harmless, byPointing, harmless},
+		FaultPointerFile:      {byPointing, byPointing, harmless},
+		FaultPointerDangling:  {byPointing, byPointing, harmless},
+		FaultPointerDisagrees: never,
+		FaultPointerUnknown:   never,
 
-	FaultStray:      never,
-	FaultUnreadable: {harmless, byPointing, harmless},
-	FaultSymlink:    never,
-	FaultLeftover:   never,
-	FaultTraces:     never,
-	FaultJournal:    {byHand, byHand, byHand},
-}
+		FaultStray:      never,
+		FaultUnreadable: {harmless, byPointing, harmless},
+		FaultSymlink:    never,
+		FaultLeftover:   never,
+		FaultTraces:     never,
+		FaultJournal:    {byHand, byHand, byHand},
+	}
+})
 
 // notMended says why Hindcast leaves a fault to people.
-var notMended = map[string]string{
-	FaultNoSession:    "no id of a session leads to a row that names none; fork it, and the new session has one",
-	FaultName:         "the SDKs refuse the id of the session, and a row cannot change its session; fork it under another id",
-	FaultNameMismatch: "the file says that it is another snapshot than its name: only you can tell which is right",
-	FaultJournal:      "another program changed a file, which is neither as before nor as planned: only you can tell which content is right",
-}
+var notMended = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		FaultNoSession:    "no id of a session leads to a row that names none; fork it, and the new session has one",
+		FaultName:         "the SDKs refuse the id of the session, and a row cannot change its session; fork it under another id",
+		FaultNameMismatch: "the file says that it is another snapshot than its name: only you can tell which is right",
+		FaultJournal:      "another program changed a file, which is neither as before nor as planned: only you can tell which content is right",
+	}
+})
 
 // planRepair plans a repair. The error is a model.NothingToError where the SDK starts the
 // session, and a *model.UnsupportedError with the reason where it does not and Hindcast

@@ -100,15 +100,15 @@ func ills() (list []ill) {
 // TestRemedies_coverAllFaults: what cannot be mended says why, and what can is
 // shown below.
 func TestRemedies_coverAllFaults(t *testing.T) {
-	codes := slices.Sorted(maps.Keys(known))
+	codes := slices.Sorted(maps.Keys(known()))
 	codes = append(codes, FaultTraces, FaultJournal)
 	for _, code := range codes {
-		r, ok := remedies[code]
+		r, ok := remedies()[code]
 		if !ok {
 			t.Errorf("nothing is said about a repair of %s", code)
 		}
-		if (notMended[code] != "") != slices.Contains(r[:], byHand) {
-			t.Errorf("%s: %v, and the reason is %q", code, r, notMended[code])
+		if (notMended()[code] != "") != slices.Contains(r[:], byHand) {
+			t.Errorf("%s: %v, and the reason is %q", code, r, notMended()[code])
 		}
 		for l, c := range r {
 			// Root reads every file, so that none is unreadable in a test.
@@ -120,7 +120,7 @@ func TestRemedies_coverAllFaults(t *testing.T) {
 			}
 		}
 	}
-	for code := range remedies {
+	for code := range remedies() {
 		if !slices.Contains(codes, code) {
 			t.Errorf("%s is no fault", code)
 		}
@@ -143,8 +143,8 @@ func TestRepair_mends(t *testing.T) {
 			if list := storetest.Faults(t, s, "s"); !slices.ContainsFunc(list, func(f model.Fault) bool { return f.Code == i.fault }) {
 				t.Fatalf("the faults are %v", list)
 			}
-			if remedies[i.fault][i.layout] != i.cure {
-				t.Errorf("the table says %v", remedies[i.fault][i.layout])
+			if remedies()[i.fault][i.layout] != i.cure {
+				t.Errorf("the table says %v", remedies()[i.fault][i.layout])
 			}
 			repair(t, s, dir, "s", true)
 		})

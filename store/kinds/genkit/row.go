@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -86,10 +87,12 @@ func (r *row) addFault(code, path, meaning string) {
 const maxText = 4096
 
 // knownKeys are the members that a row of any SDK has.
-var knownKeys = map[string]bool{
-	"snapshotId": true, "sessionId": true, "parentId": true, "createdAt": true, "updatedAt": true,
-	"heartbeatAt": true, "status": true, "finishReason": true, "error": true, "state": true,
-}
+var knownKeys = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		"snapshotId": true, "sessionId": true, "parentId": true, "createdAt": true, "updatedAt": true,
+		"heartbeatAt": true, "status": true, "finishReason": true, "error": true, "state": true,
+	}
+})
 
 // decodeRow reads a row, as far as it can be read, in one pass in which the
 // state is skipped over. Its last messages alone are looked into. ok is false
@@ -201,7 +204,7 @@ func (d *rowDecoder) noteKey(key string) {
 		d.seen[d.n] = key
 		d.n++
 	}
-	if !knownKeys[key] {
+	if !knownKeys()[key] {
 		r.unknownKeys = true
 		r.addFault(FaultUnknownKey, "/"+clipText(key), "no SDK writes this key")
 	}

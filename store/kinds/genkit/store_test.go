@@ -54,7 +54,7 @@ func TestFaults_allHaveAStoreAndVerdicts(t *testing.T) {
 	for _, f := range storetest.Faults(t, open(t, filepath.Join(testdata, fixtures[1])), "s") {
 		seen[f.Code] = true
 	}
-	for code, v := range known {
+	for code, v := range known() {
 		if !seen[code] && code != FaultUnreadable { // see TestFaults_unreadable
 			t.Errorf("no store has the fault %q", code)
 		}
@@ -65,7 +65,7 @@ func TestFaults_allHaveAStoreAndVerdicts(t *testing.T) {
 		}
 	}
 	for code := range seen {
-		if _, ok := known[code]; !ok && code != FaultTraces {
+		if _, ok := known()[code]; !ok && code != FaultTraces {
 			t.Errorf("%q has no verdicts", code)
 		}
 	}

@@ -3,6 +3,7 @@ package genkit
 import (
 	"hindcast/model"
 	"hindcast/store/sdk"
+	"sync"
 )
 
 // The SDKs do not do the same in all their versions. What differs is a rule that holds
@@ -33,15 +34,17 @@ var opens = sdk.Opens{sdk.GenkitGo: sdk.RuleSince(1, 10), sdk.GenkitJavaScript: 
 func (g *grouping) sdkVersions(l layout) sdk.Span { return opens.Span(sdkNames[l], g.running) }
 
 // earlier has the verdicts of the versions before a rule, of the faults that depend on one.
-var earlier = map[string]map[layout]before{
-	FaultExpired:      {layoutGo: {namesParent, sdk.Says(model.Stops, "resuming it is refused with FAILED_PRECONDITION")}},
-	FaultAbortedEmpty: {layoutGo: {namesParent, sdk.Says(model.Stops, "refused with FAILED_PRECONDITION")}},
-	FaultFailedLeaf:   {layoutGo: {resumesFailed, sdk.Says(model.Stops, "refused with FAILED_PRECONDITION")}},
-	FaultAborting: {
-		layoutGo:     {waitsAborting, sdk.Says(model.Loses, "does not know the status, and resumes it as an empty session")},
-		layoutPython: {knowsAborting, sdk.Says(model.Loses, "the model forbids it: "+pyUnread)},
-	},
-}
+var earlier = sync.OnceValue(func() map[string]map[layout]before {
+	return map[string]map[layout]before{
+		FaultExpired:      {layoutGo: {namesParent, sdk.Says(model.Stops, "resuming it is refused with FAILED_PRECONDITION")}},
+		FaultAbortedEmpty: {layoutGo: {namesParent, sdk.Says(model.Stops, "refused with FAILED_PRECONDITION")}},
+		FaultFailedLeaf:   {layoutGo: {resumesFailed, sdk.Says(model.Stops, "refused with FAILED_PRECONDITION")}},
+		FaultAborting: {
+			layoutGo:     {waitsAborting, sdk.Says(model.Loses, "does not know the status, and resumes it as an empty session")},
+			layoutPython: {knowsAborting, sdk.Says(model.Loses, "the model forbids it: "+pyUnread)},
+		},
+	}
+})
 
 // before is the verdict on versions before a rule.
 type before struct {

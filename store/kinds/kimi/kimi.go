@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -72,7 +73,7 @@ func signOf(head []byte) chat.Sign {
 		case "metadata":
 			return v.Get("protocol_version").There(), chat.NoBody
 		default:
-			return known[kind], chat.NoBody
+			return known()[kind], chat.NoBody
 		}
 	})
 }
@@ -166,7 +167,8 @@ const (
 )
 
 // known are the types of events that are read, or that carry no conversation, or carry again what others have.
-var known = knownTypes(`metadata context.append_message context.append_loop_event context.apply_compaction context.clear context.undo context.undone
+var known = sync.OnceValue(func() map[string]bool {
+	return knownTypes(`metadata context.append_message context.append_loop_event context.apply_compaction context.clear context.undo context.undone
 	agent.switched agent.message.appended agent.turn.started agent.turn.ended llm.request llm.tools_snapshot profile.bind config.update permission.set_mode
 	runtime.set_binding turn.prompt turn.steer turn.ended turn.cancel plugin.session_start usage.record token_counting.measured token_counting.rebased
 	token_counting.truncated token_counting.turn_recorded prompt.completed prompt.aborted prompt.queued prompt.started prompt.steered prompt.submitted
@@ -175,6 +177,7 @@ var known = knownTypes(`metadata context.append_message context.append_loop_even
 	plan_mode.exit plan_mode.cancel plan.revision permission.record_approval_result permission.rules.add skill.activated task.started task.terminated
 	task.notified tools.set_active_tools tools.update_store interaction.request interaction.resolved interruptionReminder.recorded hook.result
 	mcp.tools_discovered cron.add cron.delete cron.cursor cron.fired`)
+})
 
 func knownTypes(words string) map[string]bool {
 	list := map[string]bool{}
@@ -414,7 +417,7 @@ func (f *format) Request(_ context.Context, in engine.In, _ *chat.Session, answe
 func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {
 	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		kind := v.Get("type").Text()
-		if _, says := messageOf(v); says || !known[kind] {
+		if _, says := messageOf(v); says || !known()[kind] {
 			return kind, []chat.Value{v}
 		}
 		return "", nil

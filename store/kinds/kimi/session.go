@@ -164,7 +164,7 @@ func (b *fold) addEvent(i int) {
 			b.s.Entries[at].Starts(session + "/" + is.child)
 		}
 	default:
-		if !known[is.kind] {
+		if !known()[is.kind] {
 			b.unknown[is.kind]++
 		}
 	}

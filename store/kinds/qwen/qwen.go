@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -84,7 +85,7 @@ func storageAbove(dir string, t tree.Tree) int {
 // signOf identifies a file by its beginning: records name their session, and messages have parts.
 func signOf(head []byte) chat.Sign {
 	return chat.SignOf(head, "message.parts", func(v chat.Value) (fits bool, body chat.Body) {
-		fits = v.Get("uuid").There() && v.Get("sessionId").There() && v.Get("parentUuid").There() && known[v.Get("type").Text()]
+		fits = v.Get("uuid").There() && v.Get("sessionId").There() && v.Get("parentUuid").There() && known()[v.Get("type").Text()]
 		switch parts := v.Get("message", "parts"); {
 		case parts.There(), v.Get("systemPayload").There():
 			return fits && !v.Get("message", "content").There(), chat.ReadBody
@@ -169,15 +170,17 @@ const (
 )
 
 // known are the records whose texts are read, or which carry no conversation.
-var known = map[string]bool{
-	typeUser: true, typeAssistant: true, typeResult: true, typeSystem: true,
-	compression: true, bootstrap: true, command: true, rewind: true, title: true, telemetry: true,
-	"system/at_command": true, "system/attribution_snapshot": true, "system/background_task_completed": true, "system/parent_session": true,
-	"system/agent_launch_prompt": true, "system/agent_retry": true, "system/agent_session_ready": true, "system/file_history_snapshot": true,
-	"system/session_source": true, "system/session_model": true, "system/session_sources_snapshot": true, "system/branch_checkpoint": true,
-	"system/goal_state": true, "system/goal_runtime": true, "system/goal_turn_end": true, "system/turn_result": true,
-	"system/user_text_elements": true, "system/session_artifact_event": true, "system/session_artifact_snapshot": true,
-}
+var known = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		typeUser: true, typeAssistant: true, typeResult: true, typeSystem: true,
+		compression: true, bootstrap: true, command: true, rewind: true, title: true, telemetry: true,
+		"system/at_command": true, "system/attribution_snapshot": true, "system/background_task_completed": true, "system/parent_session": true,
+		"system/agent_launch_prompt": true, "system/agent_retry": true, "system/agent_session_ready": true, "system/file_history_snapshot": true,
+		"system/session_source": true, "system/session_model": true, "system/session_sources_snapshot": true, "system/branch_checkpoint": true,
+		"system/goal_state": true, "system/goal_runtime": true, "system/goal_turn_end": true, "system/turn_result": true,
+		"system/user_text_elements": true, "system/session_artifact_event": true, "system/session_artifact_snapshot": true,
+	}
+})
 
 // aside are the records that Qwen Code takes for no part of the conversation.
 var aside = map[string]bool{"system/session_sources_snapshot": true, "system/session_artifact_event": true, "system/session_artifact_snapshot": true}
@@ -410,7 +413,7 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 		case command:
 			return kind, slices.Collect(v.Get("systemPayload", "outputHistoryItems").Each())
 		}
-		if known[kind] {
+		if known()[kind] {
 			return "", nil
 		}
 		return kind, []chat.Value{v}

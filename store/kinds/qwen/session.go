@@ -138,7 +138,7 @@ func (b *build) addRecord(i int) {
 		b.meta[i] = b.meta[up]
 	}
 	b.meta[i] = b.meta[i].With(is.meta)
-	if !known[is.kind] {
+	if !known()[is.kind] {
 		b.unknown[is.kind]++
 	}
 	b.s.Title = cmp.Or(is.title, b.s.Title)
