@@ -282,8 +282,14 @@ func ownData() string {
 	return filepath.Join(dir, "hindcast")
 }
 
+// released is the version of a program that .ci/release built, by -ldflags=-X; "" for any other.
+var released string
+
 // version returns the version that the program was built from.
 func version() string {
+	if released != "" {
+		return released
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

@@ -580,6 +580,7 @@ var skipped = map[string]string{
 	"agent/serve/slow_test.go":          "a request that ended early was not slow",
 	"diff/peers":                        "a module of its own",
 	"main_test.go":                      "the size of a release, which takes minutes to compile",
+	"release_test.go":                   "two releases, which take minutes to compile",
 	"model/jsontape/patch_test.go":      "an input of the fuzzer that is no document",
 	"store/engine/chat/lines_test.go":   "an input of the fuzzer that is no file",
 	"store/kinds/remote/remote_test.go": "JSON carries no id that is not UTF-8",
