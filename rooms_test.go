@@ -113,6 +113,8 @@ var directions = []struct {
 		"secrets are found in the rows of any store, whatever they are shared as"},
 	{"hindcast/agent/scripted", []string{"hindcast/agent", "hindcast/store", "hindcast/store/native/typed", "hindcast/model/..."},
 		"the agent of the live demo works in whatever store it is given"},
+	{"hindcast/agent/record", []string{"hindcast/store/native/typed", "hindcast/model/...", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute"},
+		"what records runs in other people's programs"},
 	{"hindcast/agent/serve", []string{"hindcast/store", "hindcast/store/engine/recording", "hindcast/store/native/typed", "hindcast/model/..."},
 		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
 	{"hindcast/store/storetest/fake", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/engine/recording", "hindcast/store/native/typed", "hindcast/model/..."},

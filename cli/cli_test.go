@@ -296,8 +296,10 @@ func hostile() iter.Seq2[store.Row, error] {
 		h := model.Header{
 			ID: fmt.Sprintf("%d%s", i, esc), SessionID: name, Index: i, Visit: int64(i + 1), ParentVisit: int64(i),
 			Event: model.SnapshotEventNamed, EventName: "event" + esc, Title: "title\x9b" + esc, Position: "after" + esc,
-			CreatedAt: time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC),
+			CreatedAt: time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), Alias: fmt.Sprint("alias", i, esc),
 		}
+		said, _ := json.Marshal(map[string]string{"status" + esc: "done" + esc})
+		h.Attributes = model.Attributes(said)
 		if i > 0 {
 			h.ParentID = rows[i-1].Header.ID
 		}

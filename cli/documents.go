@@ -35,6 +35,9 @@ type headerJSON struct {
 	Size        int64         `json:"size,omitempty"`
 	Marks       []string      `json:"marks,omitempty"`
 	Labels      []model.Label `json:"labels,omitempty"`
+
+	Alias      string           `json:"alias,omitempty"`
+	Attributes model.Attributes `json:"attributes,omitempty"`
 }
 
 // headerOf returns the snapshot at a node as a document tells it.
@@ -44,6 +47,7 @@ func headerOf(t *model.Timeline, n model.Node) headerJSON {
 		Name: t.Name(n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writableTime(h.CreatedAt),
 		Index: h.Index, Event: h.EventID(), Orphaned: h.Reason != nil, Reason: h.Reason, Head: h.Head,
 		Visit: h.Visit, ParentVisit: h.ParentVisit, Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(), Labels: t.Labels(n),
+		Alias: h.Alias, Attributes: h.Attributes,
 	}
 	if h.TurnIndex != model.TurnUnknown {
 		out.TurnIndex = &h.TurnIndex

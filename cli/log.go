@@ -80,6 +80,7 @@ last. With SNAPSHOT it is what stands around that one.
   ` + g.Orphaned + `  off the active path; below the tree stands why
   ` + g.Dot + `  a step of the turn that ended in the snapshot below it, from a trace
   (name)  its label; see hindcast label
+  {id, status=done}  the program's own id for it, and what it says about it
 
 With --json it is one array of headers in the same order.`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
@@ -274,6 +275,11 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 		dst = appendIn(append(dst, ' '), p.paint, bold, names)
 		remarks = strings.TrimLeft(remarks+" "+names, " ")
 	}
+	if said := h.ProgramText(); said != "" {
+		said = p.clipLine(said, maxSaid)
+		dst = appendIn(append(dst, ' '), p.paint, faint, said)
+		remarks = strings.TrimLeft(remarks+" "+said, " ")
+	}
 	title := p.clipLine(p.glyphs.Sentence(h.Title), maxTitle)
 	if p.width > 0 {
 		title = p.fitLine(title, displaywidth.Bytes(body)+2+displaywidth.String(remarks)+1)
@@ -287,10 +293,11 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 // logColumns are the widths of the columns behind the drawing, in cells.
 type logColumns struct{ name, turn, event, id int }
 
-// An event may have any name, and a title any length.
+// An event may have any name, and a title and what a program says any length.
 const (
 	maxEvent = 24
 	maxTitle = 200
+	maxSaid  = 60
 )
 
 func (p *printer) measureColumns(t *model.Timeline, rows rowSpan) logColumns {

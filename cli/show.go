@@ -157,11 +157,15 @@ func hasKey(state []byte) func(key string) bool {
 func (p *printer) writePortrait(d *portrait) {
 	h, state := d.header, d.state
 	width := len("position ")
+	d.facts = append(h.Attributes.Facts(), d.facts...)
 	for _, f := range d.facts {
 		width = max(width, displaywidth.String(printable.String(f.Label)))
 	}
 	field := func(name, value string) { fmt.Fprintf(p, "%s %s\n", padRight(name, width), value) }
 	field("id", printable.String(h.ID))
+	if h.Alias != "" {
+		field("alias", printable.String(h.Alias))
+	}
 	if h.ParentID != "" {
 		field("parent", printable.String(h.ParentID))
 	}

@@ -36,6 +36,10 @@ type Header struct {
 	Head bool
 	// Marks are facts about this snapshot that the timeline shows.
 	Marks Marks
+	// Alias is the id that the program which recorded the visit gave it, and Attributes are the program's remarks on it. Both
+	// are untrusted, and may be "".
+	Alias      string
+	Attributes Attributes
 	// Reason says why the visit is off the active path, where the store knows;
 	// nil otherwise (a [Timeline] works it out from the tree). Headers that
 	// left the path together share one Reason; it is never written to.

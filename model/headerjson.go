@@ -31,6 +31,8 @@ type headerJSON struct {
 	Title       string          `json:"title,omitempty"`
 	Size        int64           `json:"size,omitempty"`
 	Marks       []string        `json:"marks,omitempty"`
+	Alias       string          `json:"alias,omitempty"`
+	Attributes  Attributes      `json:"attributes,omitempty"`
 }
 
 // MarshalJSON writes the header with the seed's names, the event as the seed's
@@ -47,6 +49,7 @@ func (h Header) MarshalJSON() ([]byte, error) {
 		Index: h.Index, TurnIndex: h.TurnIndex, Event: event, Orphaned: h.Orphaned,
 		Head: h.Head, Reason: h.Reason, Visit: h.Visit, ParentVisit: h.ParentVisit,
 		Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(),
+		Alias: h.Alias, Attributes: h.Attributes,
 	})
 }
 
@@ -150,6 +153,10 @@ func (r *HeaderReader) fieldOf(key string) (bit int, field any) {
 		return 14, &r.marks
 	case "event":
 		return 15, nil
+	case "alias":
+		return 16, &r.h.Alias
+	case "attributes":
+		return 17, &r.h.Attributes
 	}
 	return -1, nil
 }

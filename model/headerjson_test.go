@@ -63,6 +63,7 @@ func TestHeader_refusesWhatIsNotOne(t *testing.T) {
 		`null`:                                `object was expected`,
 		`{"event":{}}`:                        `"event"`,
 		`{"marks":"error"}`:                   `"marks"`,
+		`{"attributes":[]}`:                   `"attributes"`,
 		`{"a":` + strings.Repeat("[", 10_001): `byte`,
 	} {
 		var h Header
@@ -104,6 +105,7 @@ func randomHeader(rng *rand.Rand) Header {
 		Event: SnapshotEvent(rng.IntN(9) - 3), Position: text(), Title: text(), Visit: rng.Int64(), ParentVisit: rng.Int64N(3),
 		Size: rng.Int64N(3), Orphaned: rng.IntN(2) == 0, Head: rng.IntN(2) == 0, Marks: Marks(rng.IntN(1 << len(markWords))),
 	}
+	h.Alias, h.Attributes = text(), []Attributes{"", `{"a":1}`, `{"status":"\u003cé\u003e","error":{"b":[]}}`}[rng.IntN(3)]
 	if h.Event == SnapshotEventNamed {
 		h.EventName = "event of " + text()
 	}

@@ -13,7 +13,7 @@ import (
 //
 //	chunks   a row of 64 bytes for each header, without a pointer
 //	pages    texts, one behind the other: the id, the parent's id unless the header
-//	         before has it, and the title
+//	         before has it, the title, the alias and the attributes
 //	kinds    values that many headers share, once: session, event, position and zone
 //	reasons  each once, as headers that left the path together share one
 //	odd      headers that have a number or a text too large for a row, whole
@@ -51,6 +51,7 @@ type packedHeader struct {
 	kind, reason             uint32
 	page, text               uint32
 	id, parent, title        uint16
+	alias, attributes        uint16
 	marks                    Marks
 	flags                    packedFlags
 }
@@ -114,7 +115,7 @@ func (g *Headers) packRow(h *Header) (row packedHeader, fits bool) {
 	}
 	fits = int64(row.size) == h.Size && int64(row.visit) == h.Visit && int64(row.parentVisit) == h.ParentVisit &&
 		int(row.index) == h.Index && int(row.turn) == h.TurnIndex &&
-		max(len(h.ID), len(h.ParentID), len(h.Title)) <= math.MaxUint16
+		max(len(h.ID), len(h.ParentID), len(h.Title), len(h.Alias), len(h.Attributes)) <= math.MaxUint16
 	if !fits {
 		return row, false
 	}
@@ -135,7 +136,9 @@ func (g *Headers) packRow(h *Header) (row packedHeader, fits bool) {
 	}
 	row.page, row.text = uint32(len(g.pages)), uint32(len(g.page))
 	row.id, row.parent, row.title = uint16(len(h.ID)), uint16(len(parent)), uint16(len(h.Title))
+	row.alias, row.attributes = uint16(len(h.Alias)), uint16(len(h.Attributes))
 	g.page = append(append(append(g.page, h.ID...), parent...), h.Title...)
+	g.page = append(append(g.page, h.Alias...), h.Attributes...)
 	return row, true
 }
 
@@ -302,10 +305,28 @@ func (g *Headers) At(i int) Header {
 		Visit: int64(row.visit), ParentVisit: int64(row.parentVisit), Size: int64(row.size),
 		Orphaned: row.flags&packedOrphaned != 0, Head: row.flags&packedHead != 0, Marks: row.marks,
 	}
+	if row.alias|row.attributes != 0 {
+		h.Alias = g.cutText(row, row.textBeforeAlias(), row.alias)
+		h.Attributes = Attributes(g.cutText(row, row.textBeforeAlias()+uint32(row.alias), row.attributes))
+	}
 	if row.reason != 0 {
 		h.Reason = g.reasons[row.reason]
 	}
 	return h
+}
+
+// textBeforeAlias returns how many bytes of the texts of a row are before the alias.
+func (r *packedHeader) textBeforeAlias() uint32 {
+	return uint32(r.id) + uint32(r.parent) + uint32(r.title)
+}
+
+// alias returns the alias of header i.
+func (g *Headers) alias(i int) string {
+	row := g.row(i)
+	if row.flags&packedOdd != 0 {
+		return g.odd[i].Alias
+	}
+	return g.cutText(row, row.textBeforeAlias(), row.alias)
 }
 
 // Slice returns copies of all headers, or nil.

@@ -37,7 +37,7 @@ func drawnHeader(t *rapid.T, last Header, reasons []*Reason) Header {
 		Visit: number("visit"), ParentVisit: number("parent visit"), Size: number("size"),
 		Orphaned: rapid.Bool().Draw(t, "orphaned"), Head: rapid.Bool().Draw(t, "head"),
 		Marks:  Marks(rapid.Uint16().Draw(t, "marks")),
-		Reason: rapid.SampledFrom(reasons).Draw(t, "reason"),
+		Reason: rapid.SampledFrom(reasons).Draw(t, "reason"), Alias: text("alias"), Attributes: Attributes(text("attributes")),
 	}
 	if rapid.Bool().Draw(t, "follows") {
 		h.ParentID = last.ID

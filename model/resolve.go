@@ -16,6 +16,8 @@ import (
 //	opera         a label, see [Label]
 //	3f2a91c0      an id, or at least leastOfID characters from its beginning; or of the
 //	              part to which [ShortID] shortens ids that begin alike
+//	order-7       the id that the program itself gave the visit, see [Header].Alias, whole
+//	              or from its beginning as an id
 //	X~2           two snapshots before X, towards the root; X~ is X~1
 //
 // An id in full needs no least length. Case counts in ids; hexadecimal digits are
@@ -213,10 +215,10 @@ func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
-// fittingVisits returns the visits whose id fits.
+// fittingVisits returns the visits whose id or alias fits.
 func (t *Timeline) fittingVisits(fits func(id string) bool) (found candidates) {
 	for i := range t.Len() {
-		if fits(t.headers.id(i)) {
+		if alias := t.headers.alias(i); fits(t.headers.id(i)) || alias != "" && fits(alias) {
 			found.addCandidate(Node(i))
 		}
 	}

@@ -137,10 +137,17 @@ func (n *renamed) redact(row *store.Row) (err error) {
 		}
 		h.Reason = &reason
 	}
-	for name, text := range map[string]*string{"title": &h.Title, "event": &h.EventName, "position": &h.Position} {
+	for name, text := range map[string]*string{"title": &h.Title, "event": &h.EventName, "position": &h.Position, "alias": &h.Alias} {
 		if *text, err = n.redactor.Text(name, *text); err != nil {
 			return err
 		}
+	}
+	if h.Attributes != "" {
+		said, err := n.redactor.State([]byte(h.Attributes))
+		if err != nil {
+			return err
+		}
+		h.Attributes = model.Attributes(said)
 	}
 	return n.labels(row)
 }

@@ -434,20 +434,32 @@ func moveHead(ctx context.Context, t *tx, now *seen, e entry) error {
 	if target < 0 {
 		return model.ErrNoSnapshot
 	}
+	err := movePath(ctx, t, ss, visits, target, e.reason, func(visit int64) error {
+		return t.Exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit)
+	})
+	if err != nil {
+		return err
+	}
+	return settleHead(ctx, t, ss, e, e.Target.Visit)
+}
+
+// movePath makes the active path end at the visit at a position, by rule 5. The visits that leave get the reason.
+// movePath calls before for each visit that comes back.
+func movePath(ctx context.Context, t *tx, ss session, visits *recording.Visits, target int, reason int64, before func(visit int64) error) error {
 	orphans, reactivates := visits.Restore(target)
-	if err := orphanVisits(ctx, t, ss, visits, orphans, e.reason); err != nil {
+	if err := orphanVisits(ctx, t, ss, visits, orphans, reason); err != nil {
 		return err
 	}
 	for _, i := range reactivates {
 		visit := visits.Headers[i].Visit
-		if err := t.Exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
+		if err := before(visit); err != nil {
 			return err
 		}
 		if err := rejoinVisits(ctx, t, ss, "visit = ?2", visit); err != nil {
 			return err
 		}
 	}
-	return settleHead(ctx, t, ss, e, e.Target.Visit)
+	return nil
 }
 
 // rejoinVisits makes the visits of a session that a condition selects active. The
@@ -517,7 +529,7 @@ func (s *Store) pathTo(ctx context.Context, t *tx, e entry) (source session, vis
 }
 
 // copyVisits makes a session with visits of another one, which are renumbered
-// from 1 and each follow the one before.
+// from 1 and each follow the one before. An alias stays with the visit that its program recorded.
 func copyVisits(ctx context.Context, t *tx, id string, source session, visits *recording.Visits, path []int) (session, error) {
 	ss, err := findOrMake(ctx, t, id)
 	if err != nil {
@@ -529,9 +541,15 @@ func copyVisits(ctx context.Context, t *tx, id string, source session, visits *r
 			counted++
 		}
 		visit := int64(n + 1)
-		err := t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
-			SELECT ?, ?, id, ?, CASE WHEN ? THEN parent_id ELSE ? END, idx, turn, event, at, state, size, extra FROM visits WHERE session = ? AND visit = ?`,
-			ss.key, visit, orNull(visit-1), n > 0, orNull(visits.Headers[i].ParentID), source.key, visits.Headers[i].Visit)
+		copied := visits.Headers[i]
+		copied.Alias = ""
+		more, err := extraOf(&copied)
+		if err != nil {
+			return ss, err
+		}
+		err = t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
+			SELECT ?, ?, id, ?, CASE WHEN ? THEN parent_id ELSE ? END, idx, turn, event, at, state, size, CAST(? AS text) FROM visits WHERE session = ? AND visit = ?`,
+			ss.key, visit, orNull(visit-1), n > 0, orNull(visits.Headers[i].ParentID), more, source.key, visits.Headers[i].Visit)
 		if err != nil {
 			return ss, err
 		}

@@ -34,12 +34,16 @@ const (
 	farVisits  = 1 << 10
 )
 
-// extra holds the optional fields of a row, as JSON.
+// extra holds the optional fields of a row, as JSON. The alias comes first, where findAlias looks for it, and the marks last,
+// where a dialect counts by them.
 type extra struct {
-	EventName string      `json:"eventName,omitempty"`
-	Position  string      `json:"position,omitempty"`
-	Title     string      `json:"title,omitempty"`
-	Marks     model.Marks `json:"marks,omitempty"`
+	Alias     string `json:"alias,omitempty"`
+	EventName string `json:"eventName,omitempty"`
+	Position  string `json:"position,omitempty"`
+	Title     string `json:"title,omitempty"`
+
+	Attributes model.Attributes `json:"attributes,omitempty"`
+	Marks      model.Marks      `json:"marks,omitempty"`
 }
 
 // readJSON takes in the JSON. What most rows have, a title that needs no escapes and
@@ -346,6 +350,7 @@ func (l *listing) decodeRow(values []driver.Value) (visitRow, error) {
 		l.more = extra{}
 		d.err = l.more.readJSON(text)
 		h.EventName, h.Position, h.Title, h.Marks = l.more.EventName, l.more.Position, l.more.Title, l.more.Marks
+		h.Alias, h.Attributes = l.more.Alias, l.more.Attributes
 	}
 	if d.err != nil {
 		return row, fmt.Errorf("visit %d: %w", h.Visit, d.err)

@@ -380,7 +380,7 @@ func keepReason(ctx context.Context, t *tx, ss session, number int64, r model.Re
 }
 
 func extraOf(h *model.Header) (any, error) {
-	more := extra{EventName: h.EventName, Position: h.Position, Title: h.Title, Marks: h.Marks}
+	more := extra{Alias: h.Alias, EventName: h.EventName, Position: h.Position, Title: h.Title, Attributes: h.Attributes, Marks: h.Marks}
 	if more == (extra{}) {
 		return nil, nil
 	}

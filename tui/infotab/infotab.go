@@ -77,6 +77,9 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	c.AddHeading("Snapshot")
 	c.addLabels(f.Labels)
 	c.addFact("id", h.ID)
+	if h.Alias != "" {
+		c.addFact("alias", h.Alias)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -107,6 +110,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 		c.addFact("step", "put together from a trace: the store has no such snapshot")
 	}
 	c.addTimes(h.CreatedAt, f.Now, f.Zone)
+	c.addAttributes(h.Attributes.Facts())
 	c.tellFacts(f)
 
 	c.addUsage(f.Usage)
@@ -175,6 +179,21 @@ func (c *Content) addTimes(t, now time.Time, zone *time.Location) {
 		pick = sheet.Warn
 	}
 	c.Add("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00")+"  "+when.Ago(now, t), pick)
+}
+
+// addAttributes lists what the program says about the visit.
+func (c *Content) addAttributes(list []model.Fact) {
+	if len(list) == 0 {
+		return
+	}
+	c.AddHeading("From the program")
+	for i, fact := range list {
+		if i == mostKnown {
+			c.Add("", fmt.Sprintf("and %d more", len(list)-mostKnown), sheet.Muted)
+			break
+		}
+		c.addFact(fact.Label, fact.Value)
+	}
 }
 
 // tellFacts lists the further facts of the store.

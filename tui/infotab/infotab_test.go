@@ -107,6 +107,17 @@ func TestPane_saysHowMuchIsNew(t *testing.T) {
 	}
 }
 
+func TestPane_showsWhatTheProgramSays(t *testing.T) {
+	f := facts(t)
+	f.Header.Alias, f.Header.Attributes = "order-7", `{"status":"completed","error":{"code":3}}`
+	got := strings.Join(strings.Fields(screentest.Draw(show(t, f, 90, 60), 60)), " ")
+	for _, want := range []string{"alias order-7", "From the program", "status completed", `error {"code":3}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
 func TestPane_rowsAreExactAndClean(t *testing.T) {
 	const hostile = "x\x1b]52;c;aGk=\x07\x1b[2J\u202e\u009b\n\x00"
 	tape, err := jsontape.Parse([]byte(`{"\u001b[2J\u202e":"\u0007"}`))
@@ -115,6 +126,7 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 	}
 	f := facts(t)
 	f.Header.ID, f.Header.SessionID, f.Header.EventName, f.Header.Position = hostile, hostile, hostile, hostile
+	f.Header.Alias, f.Header.Attributes = hostile, `{"\u001b[2J\u202e":"\u0007"}`
 	f.Address, f.Release, f.Tape, f.NewErr, f.Faults = hostile, hostile, tape, errors.New(hostile), []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
 	f.Labels = []model.Label{{Name: hostile, Note: hostile}}
 	f.Usage = &Usage{Currency: hostile, Sums: []NamedSum{{Name: hostile, Sum: query.Sum{Answers: 1, Cost: 1}, Models: []string{hostile}}}, Path: &Path{Sizes: []float64{1, 2, 3}, Tokens: []float64{3, 2, 1}}}

@@ -431,6 +431,10 @@ func (p *Pane) drawExplanation(r *cell.Row) {
 			}
 		}
 	}
+	if said := h.ProgramText(); said != "" {
+		dot()
+		r.Put(p.styles.Muted, said)
+	}
 	for mark := range p.marksOf(n).All() {
 		if sign := g.Sign(mark); sign != "" {
 			dot()

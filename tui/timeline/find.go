@@ -102,7 +102,7 @@ func textTest(labels Labels, query string) func(*model.Timeline, model.Node) boo
 	q := match.New(query)
 	return func(t *model.Timeline, n model.Node) bool {
 		h := t.Header(n)
-		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.EventWord()) || q.InString(h.Position) ||
+		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.EventWord()) || q.InString(h.Position) || q.InString(h.ProgramText()) ||
 			labels.holdsText(h.Ref(), q) || h.Marks != 0 && slices.ContainsFunc(h.Marks.Words(), q.InString)
 	}
 }

@@ -84,3 +84,18 @@ func TestLabels_areFound(t *testing.T) {
 		}
 	}
 }
+
+// TestSaid_isToldAndFound: the line at the bottom tells what the program says about the snapshot under the cursor.
+func TestSaid_isToldAndFound(t *testing.T) {
+	headers := trip(t)
+	headers[6].Alias, headers[6].Attributes = "order-7", `{"status":"pend\u001b[2J"}`
+	p := pane(t, headers, 100, 22)
+	p.Select(6)
+	if got := picture(t, p, 100, 22); !strings.Contains(got, "{order-7, status=pend") || strings.Contains(got, "\x1b[2J") {
+		t.Errorf("it tells not:\n%s", got)
+	}
+	found, err := Find(t.Context(), p.c, Labels{}, "ORDER-7")
+	if err != nil || fmt.Sprint(found.nodes) != "[6]" {
+		t.Errorf("found %v, %v", found.nodes, err)
+	}
+}

@@ -38,7 +38,7 @@ func (d *emptied) take(t *testing.T) (url string) {
 
 func TestStore_conforms(t *testing.T) {
 	some := emptied{cluster: pgtest.SharedCluster(t)}
-	storetest.Record(t, "postgres", func(t *testing.T, now func() time.Time) storetest.Opened {
+	open := func(t *testing.T, now func() time.Time) storetest.Opened {
 		url := some.take(t)
 		s, err := postgres.Open(t.Context(), url, postgres.WithClock(now))
 		if err != nil {
@@ -61,7 +61,9 @@ func TestStore_conforms(t *testing.T) {
 			return other
 		}
 		return storetest.Opened{Store: s, Reopen: reopen, Again: again}
-	})
+	}
+	storetest.Record(t, "postgres", open)
+	storetest.Entries(t, "postgres", open)
 }
 
 func closeStore(t *testing.T, s *postgres.Store) {

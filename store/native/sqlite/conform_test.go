@@ -10,7 +10,7 @@ import (
 )
 
 func TestStore_conforms(t *testing.T) {
-	storetest.Record(t, "sqlite", func(t *testing.T, now func() time.Time) storetest.Opened {
+	open := func(t *testing.T, now func() time.Time) storetest.Opened {
 		path := filepath.Join(t.TempDir(), "store.db")
 		s, err := sqlite.Create(t.Context(), path, sqlite.WithClock(now))
 		if err != nil {
@@ -33,7 +33,9 @@ func TestStore_conforms(t *testing.T) {
 			return other
 		}
 		return storetest.Opened{Store: s, Reopen: reopen, Again: again}
-	})
+	}
+	storetest.Record(t, "sqlite", open)
+	storetest.Entries(t, "sqlite", open)
 }
 
 func closeStore(t *testing.T, s *sqlite.Store) {
