@@ -177,12 +177,16 @@ var unmet = []string{
 	"bill unread[].error",
 	"bill unread[].sessionId",
 	"bill unread[].store",
+	"bisect steps[].alias",
+	"bisect steps[].attributes",
 	"doctor [].sdk",
 	"filelines [].candidates[].thrownAway",
 	"journal [].broken",
 	"matches [].project",
 	"messages messages[].redacted",
 	"plan sdk",
+	"preview preview[].first[].alias",
+	"preview preview[].first[].attributes",
 	"preview preview[].first[].reason",
 	"preview preview[].first[].reason.at",
 	"preview preview[].first[].reason.kind",
@@ -234,8 +238,20 @@ func TestSchema_describesWhatCommandsPrint(t *testing.T) {
 	}
 }
 
+// remarked gives rows an alias and attributes.
+func remarked(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		for row, err := range rows {
+			row.Header.Alias, row.Header.Attributes = "row-"+row.Header.ID, `{"status":"completed"}`
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
 func (a *answers) everyCommand(t *testing.T) {
-	for name, rows := range map[string]*session{"demo": start(t, sample.Rows()), "hostile": start(t, hostile()), "steps": start(t, turns())} {
+	for name, rows := range map[string]*session{"demo": start(t, sample.Rows()), "hostile": start(t, hostile()), "steps": start(t, remarked(turns()))} {
 		t.Run(name, func(t *testing.T) {
 			c := rows
 			var session string

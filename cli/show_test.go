@@ -49,7 +49,6 @@ func turns() iter.Seq2[store.Row, error] {
 			Header: model.Header{
 				ID: id, ParentID: parent, SessionID: "s", Visit: visit, ParentVisit: follows, Index: index, TurnIndex: turn, Event: event,
 				CreatedAt: time.Date(2026, 11, 21, 12, 0, int(visit), 0, time.UTC), Title: title, Marks: marks, Orphaned: visit > 1 && visit < 5,
-				Alias: "row-" + id, Attributes: `{"status":"completed"}`,
 			},
 			State: fmt.Appendf(nil, `{"id":%q}`, id),
 		})
