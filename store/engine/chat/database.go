@@ -39,6 +39,8 @@ type Databases struct {
 	Below []string
 	// Tables tell a database of the agent, each with the columns that it must have.
 	Tables map[string]string
+	// Later are the tables of a later version, which tell a database as Tables do; or nil.
+	Later map[string]string
 	// Unread says of a table why a database that has it, and not the Tables, is not read.
 	Unread map[string]string
 
@@ -81,6 +83,9 @@ func (d *Databases) fileOf(name string) *sqlitefile.File {
 
 // checkTables returns errForeign for a database without the tables.
 func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name string) error {
+	if later, err := HasTables(ctx, t, d.Later); err != nil || later && d.Later != nil {
+		return err
+	}
 	for table, columns := range d.Tables {
 		has, err := t.Columns(ctx, table)
 		if err != nil {
@@ -100,6 +105,22 @@ func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name stri
 		}
 	}
 	return nil
+}
+
+// HasTables reports whether a database has some tables with their columns.
+func HasTables(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) (bool, error) {
+	for table, columns := range tables {
+		has, err := t.Columns(ctx, table)
+		if err != nil {
+			return false, err
+		}
+		for _, column := range strings.Fields(columns) {
+			if !has[column] {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 // noteForeign notes why a database without the tables is not read.

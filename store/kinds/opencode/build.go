@@ -281,6 +281,9 @@ func isSummary(info chat.Value) bool {
 func (b *build) addCompaction(at int, m *found) {
 	s := b.session
 	info, _ := chat.Parse(m.info)
+	if m.stands {
+		s.Entries[at].Event, s.Entries[at].Context = "compaction", s.SentEntries([]int{at})
+	}
 	if !isSummary(info) {
 		return
 	}
@@ -442,7 +445,11 @@ func (b *build) readDatabase(ctx context.Context, t *sqlitefile.Tx) error {
 	if err != nil {
 		return err
 	}
-	more, err := b.addDeleted(ctx, t, id)
+	newer, err := isNewer(ctx, t, id)
+	more := 0
+	if err == nil && !newer {
+		more, err = b.addDeleted(ctx, t, id)
+	}
 	if err != nil {
 		return err
 	}
@@ -451,7 +458,7 @@ func (b *build) readDatabase(ctx context.Context, t *sqlitefile.Tx) error {
 	}
 	b.sortMessages()
 	for _, table := range next {
-		if has, err := t.Columns(ctx, table); err != nil || !has["session_id"] {
+		if has, err := t.Columns(ctx, table); err != nil || !has["session_id"] || newer {
 			continue
 		}
 		var n int
@@ -475,7 +482,7 @@ func (b *build) readDatabase(ctx context.Context, t *sqlitefile.Tx) error {
 func (b *build) addRows(ctx context.Context, t *sqlitefile.Tx, session string) (lost int, err error) {
 	rows, lost, err := rowsOf(ctx, t, session)
 	for _, m := range rows {
-		one := found{stored: m, origin: origin{id: m.id}}
+		one := found{stored: m, origin: origin{id: m.id, newer: m.newer}}
 		if m.info == nil {
 			b.session.Fault(FaultStray, model.Loses, m.id, fmt.Sprintf("%s of a message that has no row", model.Count(len(m.parts), "part")), agent.Passes)
 			one.gone, one.why = &model.Reason{Kind: model.ReasonUnknown}, "the message has no row"

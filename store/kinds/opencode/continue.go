@@ -88,6 +88,9 @@ func (f *format) lastModel(ctx context.Context, in engine.In) (model json.RawMes
 	names, err := f.Names(ctx, in)
 	for i := 0; err == nil && i < len(names) && model == nil; i++ {
 		err = ignoreUnreadable(f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
+			if older, err := chat.HasTables(ctx, t, olderTables); err != nil || !older {
+				return err
+			}
 			return t.Each(ctx, func(scan func(...any) error) error {
 				var data []byte
 				err := scan(&data)

@@ -72,6 +72,9 @@ func (f *format) Join(c chat.Cut, way []*chat.Entry) (*chat.Fork, error) {
 	if strings.HasPrefix(s.Spot.File, storage+"/") {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "its files are of opencode 0.x: start opencode once, which takes them into its database, and fork the session there"}
 	}
+	if len(way) > 0 && way[0].Own.(*origin).newer {
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "it is a session of opencode 2, whose import was not tried: hindcast continue starts a session of another tool"}
+	}
 	list := make([]stored, len(way))
 	made, names, last := ids{tail: randomText(11)}, map[string]string{}, int64(0)
 	for i, e := range way {

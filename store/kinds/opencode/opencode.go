@@ -1,6 +1,6 @@
 // Package opencode reads the sessions of opencode.
 //
-//	opencode.db                              session, message and part rows, and the event log
+//	opencode.db                              session, message and part rows, and the event log; those of opencode 2, see newerTables
 //	storage/{session,message,part}/….json    the same of 0.x, one file for each
 //	hindcast/SESSION.json                    a fork: what `opencode export` writes, for `opencode import`
 //
@@ -56,11 +56,8 @@ var agent = &chat.Agent{
 		return chat.Sign{Fits: infoOf(chat.ParseHead(head)).sessionID() != ""}
 	},
 	Format: func(dir string) chat.Format {
-		return &format{Databases: chat.Databases{Dir: dir, Default: database, Tables: map[string]string{
-			"session": "id parent_id title directory time_updated",
-			"message": "id session_id time_created time_updated data",
-			"part":    "id message_id session_id time_updated data",
-		}, Unread: map[string]string{"session_v2": "sessions of opencode 2 are not read"}}}
+		return &format{Databases: chat.Databases{Dir: dir, Default: database, Tables: olderTables, Later: newerTables,
+			Unread: map[string]string{"session_v2": "sessions of an opencode 2 with other tables are not read"}}}
 	},
 	Levels: []watch.Level{{Name: exports}},
 	Moved:  chat.Moved{Variable: "OPENCODE_DB"}, Database: database,
@@ -77,6 +74,13 @@ var agent = &chat.Agent{
 		return list
 	},
 	Passes: "opencode passes it over",
+}
+
+// olderTables are the tables of opencode 1, with columns.
+var olderTables = map[string]string{
+	"session": "id parent_id title directory time_updated",
+	"message": "id session_id time_created time_updated data",
+	"part":    "id message_id session_id time_updated data",
 }
 
 // format implements chat.Forker, chat.Identifier, chat.Sizer, chat.Caller and
@@ -167,7 +171,22 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 		}
 		return &list[at[id]]
 	}
-	_, err = t.Salvage(ctx, func(scan func(...any) error) error {
+	older, err := chat.HasTables(ctx, t, olderTables)
+	if err != nil {
+		return nil, err
+	}
+	newer, err := chat.HasTables(ctx, t, newerTables)
+	if err != nil {
+		return nil, err
+	}
+	var sources []string
+	if older {
+		sources = append(sources, "session WHERE id IS NOT NULL ORDER BY id")
+	}
+	if newer { // what both have is of the later one
+		sources = append(sources, "session_v2 WHERE id IN (SELECT session_id FROM session_message) ORDER BY id")
+	}
+	addSession := func(scan func(...any) error) error {
 		var id, parent, dir, title string
 		var updated int64
 		err := scan(&id, &parent, &dir, &updated, &title)
@@ -177,21 +196,26 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 		one := add(id)
 		one.Project, one.At, parents[id] = dir, time.UnixMilli(updated).UTC(), parent
 		return err
-	}, "id, ifnull(parent_id, ''), ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0), ifnull(title, '')", "session WHERE id IS NOT NULL ORDER BY id")
-	if err != nil {
-		return nil, err
 	}
-	queries := []string{"SELECT session_id, count(*) * 64, ifnull(max(CAST(time_created AS INTEGER)), 0) FROM message WHERE session_id IS NOT NULL GROUP BY session_id",
-		"SELECT session_id, ifnull(sum(octet_length(data)), 0), 0 FROM part WHERE session_id IS NOT NULL GROUP BY session_id"}
+	for _, from := range sources {
+		if _, err := t.Salvage(ctx, addSession, "id, ifnull(parent_id, ''), ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0), ifnull(title, '')", from); err != nil {
+			return nil, err
+		}
+	}
+	var queries []string
+	if older {
+		queries = append(queries, "SELECT session_id, count(*) * 64, ifnull(max(CAST(time_created AS INTEGER)), 0) FROM message WHERE session_id IS NOT NULL GROUP BY session_id",
+			"SELECT session_id, ifnull(sum(octet_length(data)), 0), 0 FROM part WHERE session_id IS NOT NULL GROUP BY session_id")
+	}
 	if logged, err := hasEvents(ctx, t); err != nil {
 		return nil, err
 	} else if logged {
 		queries = append(queries, "SELECT aggregate_id, count(*), 0 FROM event WHERE type LIKE 'message.updated%' AND aggregate_id IS NOT NULL GROUP BY aggregate_id")
 	}
-	if newer, err := hasNewer(ctx, t); err != nil {
+	if has, err := hasNewer(ctx, t); err != nil {
 		return nil, err
-	} else if newer {
-		queries = append(queries, "SELECT session_id, count(*), 0 FROM session_message WHERE session_id IS NOT NULL GROUP BY session_id")
+	} else if has {
+		queries = append(queries, "SELECT session_id, sum(octet_length(data)), 0 FROM session_message WHERE session_id IS NOT NULL GROUP BY session_id")
 	}
 	whole := true
 	for _, query := range queries {
@@ -210,7 +234,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 		}
 	}
 	list = slices.DeleteFunc(list, func(at chat.Spot) bool { return whole && at.Size == 0 }) // no message yet
-	if len(list) > mostWhole && len(untitled) > 0 {                                          // of fewer each is read whole
+	if older && len(list) > mostWhole && len(untitled) > 0 {                                 // of fewer each is read whole
 		if err := firstWords(ctx, t, untitled, func(id, title string) { titles[file+"#"+id] = title }); err != nil {
 			return nil, err
 		}
@@ -260,16 +284,16 @@ func hasEvents(ctx context.Context, t *sqlitefile.Tx) (bool, error) {
 	return has["aggregate_id"] && has["seq"] && has["type"] && has["data"], err
 }
 
-// hasNewer reports whether a database has the messages of opencode 2, which are not read: doctor counts them.
+// hasNewer reports whether a database has messages of opencode 2. Those of a session without a row in session_v2 are not read: doctor counts them.
 func hasNewer(ctx context.Context, t *sqlitefile.Tx) (bool, error) {
 	has, err := t.Columns(ctx, "session_message")
 	return has["id"] && has["session_id"] && has["type"] && has["data"], err
 }
 
-// FaultNewer: sessions of opencode 2 are not read.
+// FaultNewer: sessions of opencode 2 are in tables that are not read.
 const FaultNewer = "opencode-2"
 
-// Check implements chat.Checker: it counts the sessions that opencode 2 alone has.
+// Check implements chat.Checker: it counts the sessions of an opencode 2 whose tables are not read.
 func (f *format) Check(ctx context.Context, in engine.In) ([]model.Fault, error) {
 	faults, err := f.Databases.Check(ctx, in)
 	if err != nil {
@@ -283,11 +307,17 @@ func (f *format) Check(ctx context.Context, in engine.In) ([]model.Fault, error)
 			if err != nil || !has["id"] {
 				return err
 			}
+			if older, err := chat.HasTables(ctx, t, olderTables); err != nil || !older {
+				return err
+			}
+			if newer, err := chat.HasTables(ctx, t, newerTables); err != nil || newer {
+				return err
+			}
 			return t.Row(ctx, "SELECT count(*) FROM session_v2 WHERE id NOT IN (SELECT id FROM session WHERE id IS NOT NULL)").Scan(&unread)
 		})
 		if unread > 0 {
 			faults = append(faults, model.Fault{Code: FaultNewer, Severity: model.Note, File: name,
-				Meaning: model.Count(unread, "session") + " of opencode 2, in its table session_v2: sessions of opencode 2 are not read", Verdict: "opencode 2 reads them"})
+				Meaning: model.Count(unread, "session") + " of opencode 2, in its table session_v2: sessions of an opencode 2 with other tables are not read", Verdict: "opencode 2 reads them"})
 		}
 	}
 	return faults, err
@@ -417,7 +447,7 @@ func (f *format) loadEntry(in engine.In, s *chat.Session, e *chat.Entry) (one st
 
 // Calls implements chat.Caller.
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
-	if !s.IsHead(e) {
+	if !s.IsHead(e) || e.Own.(*origin).newer { // what resumes opencode 2 was not tried
 		return nil
 	}
 	if s.Spot.Part == "" {
@@ -450,12 +480,21 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 			if err != nil || !newer {
 				return err
 			}
+			read, err := isNewer(ctx, t, path.Base(s.Spot.Part))
+			if err != nil {
+				return err
+			}
 			return ignoreUnreadable(t.Each(ctx, func(scan func(...any) error) error {
 				var id, kind string
 				var data []byte
 				err := scan(&id, &kind, &data)
 				v, _ := chat.Parse(data) // of one that is no JSON there is nothing to say
-				add(id, kind, v)
+				if read && kind == "user" {
+					v = v.Get("text") // files are looked for as parts
+				}
+				if !read || !markers[kind] {
+					add(id, kind, v)
+				}
 				return err
 			}, "SELECT ifnull(id, ''), ifnull(type, ''), ifnull(data, '') FROM session_message WHERE session_id = ? ORDER BY id", path.Base(s.Spot.Part)))
 		})
@@ -524,5 +563,5 @@ func parseInfo(raw []byte) info {
 
 // byTime orders messages as opencode does.
 func byTime(a, b *stored) int {
-	return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
+	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
 }

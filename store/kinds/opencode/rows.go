@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,8 @@ type origin struct {
 	// seqs are events: that of the message, and those of its parts.
 	seqs  []int64
 	spans []chat.Span
+	// newer says that they are of opencode 2.
+	newer bool
 	// started are the ids of the sub-agents that the message started.
 	started []string
 }
@@ -61,6 +64,13 @@ func (m *stored) learnEvent(data []byte) {
 // rowsOf returns the messages of a session in order, including messages that have only parts. With an id it
 // returns that message only. A row may have any value in any column; lost counts rows on damaged pages.
 func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string) (list []stored, lost int, err error) {
+	newer, err := isNewer(ctx, t, session)
+	if err == nil && newer {
+		return newerRows(ctx, t, session, id...)
+	}
+	if older, err := chat.HasTables(ctx, t, olderTables); err != nil || !older {
+		return nil, 0, err
+	}
 	ofMessage, ofPart, args := "session_id = ?", "session_id = ?", []any{session}
 	if len(id) > 0 { // the plus keeps SQLite from going over all parts of the session
 		ofMessage, ofPart, args = "+session_id = ? AND id IS nullif(?, '')", "+session_id = ? AND message_id IS nullif(?, '')", append(args, id[0])
@@ -120,7 +130,18 @@ func ignoreUnreadable(err error) error {
 // last event, none where there is neither. listed says that it has a row.
 func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, listed bool, err error) {
 	var row map[string]any
-	err = t.Records(ctx, func(r map[string]any) error { row = r; return nil }, "SELECT * FROM session WHERE id = ?", session)
+	newer, err := isNewer(ctx, t, session)
+	older, failed := chat.HasTables(ctx, t, olderTables)
+	if err = cmp.Or(err, failed); err != nil {
+		return is, false, err
+	}
+	table := "session"
+	if newer {
+		table = "session_v2"
+	}
+	if newer || older {
+		err = t.Records(ctx, func(r map[string]any) error { row = r; return nil }, "SELECT * FROM "+table+" WHERE id = ?", session)
+	}
 	if ignoreUnreadable(err) != nil {
 		return is, false, err
 	}
@@ -169,7 +190,17 @@ func (f *format) Mark(ctx context.Context, at chat.Spot) (mark string, err error
 			return err
 		}
 		const rows = "SELECT count(*) || ' ' || ifnull(sum(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0) FROM "
-		queries := []string{rows + "message WHERE session_id = ?", rows + "part WHERE session_id = ?"}
+		var queries []string
+		if older, err := chat.HasTables(ctx, t, olderTables); err != nil {
+			return err
+		} else if older {
+			queries = append(queries, rows+"message WHERE session_id = ?", rows+"part WHERE session_id = ?")
+		}
+		if newer, err := chat.HasTables(ctx, t, newerTables); err != nil {
+			return err
+		} else if newer {
+			queries = append(queries, rows+"session_message WHERE session_id = ?")
+		}
 		if logged, err := hasEvents(ctx, t); err != nil {
 			return err
 		} else if logged {
@@ -227,8 +258,8 @@ func noteAncestors(ctx context.Context, t *sqlitefile.Tx, parents map[string]str
 		if _, known := parents[at]; known {
 			return nil
 		}
-		var parent string
-		there, err := t.First(ctx, []any{&parent}, "SELECT ifnull(parent_id, '') FROM session WHERE id = ?", at)
+		row, there, err := rowOf(ctx, t, at)
+		parent := row.Get("parentID").Text()
 		if !there || err != nil {
 			return ignoreUnreadable(err)
 		}
@@ -256,6 +287,9 @@ func (f *format) Tell(ctx context.Context, _ engine.In, s *chat.Session, e *chat
 		last = source{of: s}
 		id := path.Base(s.Spot.Part)
 		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
+			if newer, err := isNewer(ctx, t, id); err != nil || newer { // it names what it was forked from
+				return err
+			}
 			b := build{session: &chat.Session{}, unknown: map[string]int{}}
 			if _, err = b.addRows(ctx, t, id); err == nil {
 				_, err = b.addDeleted(ctx, t, id)

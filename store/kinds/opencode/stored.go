@@ -14,6 +14,9 @@ import (
 type stored struct {
 	id      string
 	created int64 // milliseconds
+	// newer says that it is a row of opencode 2, which are in the order of seq. stands says that it stands for all before it.
+	newer, stands bool
+	seq           int64
 	// info is nil where only parts are left.
 	info  []byte
 	parts []part
