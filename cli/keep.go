@@ -18,23 +18,27 @@ import (
 // keepCommand is `hindcast keep`.
 func (a *App) keepCommand() *cobra.Command {
 	var to string
-	var schedule, watch bool
+	var schedule, watch, redacted bool
 	cmd := &cobra.Command{
 		Use:   "keep [STORE...]",
 		Short: "keep the files of sessions, so that none is lost when its tool deletes them",
 		Long: `Keep copies the files of sessions byte for byte into an archive of yours: transcripts,
-attachments, sub-agents, results and indexes. Without STORE it keeps those of all stores
-that are found. What is kept already is not read again, so that the next time costs what
-is new. The stores stay as they are, and their tools may run meanwhile. A file that was
-written over is kept in both versions. Nothing ever leaves the archive by itself.
+attachments, sub-agents, results and indexes. Of sessions that are rows of a SQLite
+database it copies the rows. Without STORE it keeps those of all stores that are found.
+What is kept already is not read again, so that the next time costs what is new. The
+stores stay as they are, and their tools may run meanwhile. A file that was written over
+is kept in both versions. Nothing ever leaves the archive by itself.
 
 The archive is hindcast/kept.db in $XDG_DATA_HOME or ~/.local/share, for your eyes alone.
 hindcast give-back puts a session back that was deleted. --schedule prints what has the
 system keep sessions every hour, and changes nothing. --watch goes on until it is stopped,
 and keeps what is written meanwhile.
 
-Files that no session needs are left out, such as the credentials of a tool. Sessions that
-are rows of a database are not kept yet, and it says so.`,
+--redact writes the letter x over secrets of known shape in what is new. A session that had
+one is then not given back byte for byte, and giving it back says so.
+
+Files that no session needs are left out, such as the credentials of a tool. Sessions on
+a server are not kept, and it says so.`,
 		Example: `  hindcast keep
   hindcast keep ~/.claude/projects
   hindcast keep verify`,
@@ -44,17 +48,18 @@ are rows of a database are not kept yet, and it says so.`,
 			if schedule {
 				return p.writeSchedule()
 			}
-			return a.onArchive(to, func(archive home.Archive) error { return a.keepStores(ctx, p, archive, args, watch) })
+			return a.onArchive(to, func(archive home.Archive) error { return a.keepStores(ctx, p, archive, args, keeping{watch, redacted}) })
 		}),
 	}
 	cmd.Flags().BoolVar(&schedule, "schedule", false, "print what has the system keep sessions every hour, and change nothing")
 	cmd.Flags().BoolVar(&watch, "watch", false, "go on until it is stopped, and keep what is written meanwhile")
+	cmd.Flags().BoolVar(&redacted, "redact", false, "keep what is new without secrets of known shape")
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if watch && (schedule || asJSON(cmd)) {
 			return usagef("keep --watch goes on, and takes neither --schedule nor --json")
 		}
-		if schedule && (len(args) > 0 || asJSON(cmd)) {
-			return usagef("keep --schedule prints text, and takes neither a STORE nor --json")
+		if schedule && (len(args) > 0 || redacted || asJSON(cmd)) {
+			return usagef("keep --schedule prints text, and takes no STORE, no --redact and no --json")
 		}
 		return nil
 	}
@@ -102,8 +107,11 @@ type keptStoreJSON struct {
 	Error   string `json:"error,omitempty"`
 }
 
+// keeping is how stores are kept: until it is stopped, and without secrets.
+type keeping struct{ watch, redacted bool }
+
 // keepStores keeps the stores that words name, or all; to watch, until ctx ends.
-func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, args []string, watch bool) error {
+func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, args []string, how keeping) error {
 	h, _, rest, err := a.homeOf(ctx, allStores, args)
 	if err != nil {
 		return err
@@ -112,19 +120,19 @@ func (a *App) keepStores(ctx context.Context, p *printer, archive home.Archive, 
 	if len(rest) > 0 {
 		return usagef("keep: %.80q is no store", rest[0])
 	}
-	done, failed := keepRound(ctx, h, archive)
+	done, failed := keepRound(ctx, h, archive, how)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	switch {
 	case p.json:
 		return errors.Join(p.writeDocument(done), failed)
-	case len(done.Stores) == 0 && failed == nil && !watch:
+	case len(done.Stores) == 0 && failed == nil && !how.watch:
 		return noStore()
 	}
 	p.writeKept(done)
-	if watch && failed == nil {
-		return keepWatched(ctx, p, h, archive)
+	if how.watch && failed == nil {
+		return keepWatched(ctx, p, h, archive, how)
 	}
 	return failed
 }
@@ -134,7 +142,7 @@ const longestShare = 4
 
 // keepWatched keeps the stores again after each change, until ctx ends, and writes what was new. Rounds are a pause apart, so that an
 // agent that writes all the time costs a part of the time.
-func keepWatched(ctx context.Context, p *printer, h *home.Home, archive home.Archive) error {
+func keepWatched(ctx context.Context, p *printer, h *home.Home, archive home.Archive, how keeping) error {
 	for s, err := range h.FindStores(ctx) {
 		if err == nil && !s.Gone {
 			_, _ = s.Open(ctx) // a store that cannot be opened is not watched
@@ -147,7 +155,7 @@ func keepWatched(ctx context.Context, p *printer, h *home.Home, archive home.Arc
 	for again := true; ; {
 		if again { // also what was written before the watch began
 			begun := time.Now()
-			done, failed := keepRound(ctx, h, archive)
+			done, failed := keepRound(ctx, h, archive, how)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -179,7 +187,7 @@ func keepWatched(ctx context.Context, p *printer, h *home.Home, archive home.Arc
 }
 
 // keepRound keeps the stores of a home once.
-func keepRound(ctx context.Context, h *home.Home, archive home.Archive) (done *keepJSON, failed error) {
+func keepRound(ctx context.Context, h *home.Home, archive home.Archive, how keeping) (done *keepJSON, failed error) {
 	done = &keepJSON{Archive: archive.Path(), Stores: []keptStoreJSON{}}
 	for s, err := range h.FindStores(ctx) {
 		if err != nil {
@@ -189,7 +197,11 @@ func keepRound(ctx context.Context, h *home.Home, archive home.Archive) (done *k
 		if s.Gone {
 			continue
 		}
-		kept, err := archive.Keep(ctx, s.Found)
+		keep := archive.Keep
+		if how.redacted {
+			keep = archive.KeepRedacted
+		}
+		kept, err := keep(ctx, s.Found)
 		if ctx.Err() != nil {
 			return done, nil
 		}

@@ -69,6 +69,10 @@ type Features struct {
 	// model.ErrNoSession. It is nil in a store that is not made of files.
 	PlanGiveBack func(ctx context.Context, session string, files []GivenFile) (model.Plan, error)
 
+	// PlanRowsBack computes the plan that adds the rows of a session to the tables that it was in. The error is fs.ErrExist if another row is
+	// where one was, and [ErrSessionExists]. It is nil in a store that is not made of rows, or only read.
+	PlanRowsBack func(ctx context.Context, of GivenRows) (model.Plan, error)
+
 	// DerivedIDs, Facts and Gaps belong to stores that derive their snapshots from what a framework wrote; all
 	// are nil if ids are hashes of states. DerivedIDs says in a few words what the ids are, such as "the SHA-256
 	// of the message and its place". Facts returns the facts of a snapshot beyond its header, the most useful
@@ -184,6 +188,24 @@ type GivenFile struct {
 	Name string
 	Data []byte
 	Mode fs.FileMode // permission bits
+}
+
+// GivenRows are the rows of a session as they were.
+type GivenRows struct {
+	// Session is the session's id, and Key are the values by which its rows name it.
+	Session string
+	Key     []string
+	Rows    []GivenRow
+}
+
+// GivenRow is a row of a table.
+type GivenRow struct {
+	Table string
+	// At is the row id, 0 if it is not known. Values are nil, int64, float64, string or []byte, by the columns.
+	At     int64
+	Values map[string]any
+	// Shared says that other sessions have the row as well: one that is there stays as it is.
+	Shared bool
 }
 
 // Own are the parts of a state that a framework keeps for itself: they tell how it went on, not what it did.

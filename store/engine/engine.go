@@ -98,6 +98,8 @@ type Format struct {
 	Faults func(context.Context, In, *Log) ([]model.Fault, error)
 	// Warns reports that Faults and Next tell of the messages that the framework or a provider rejects.
 	Warns bool
+	// RowsBack makes the move of [store.Features].PlanRowsBack; nil for a kind that is not made of rows.
+	RowsBack func(ctx context.Context, in In, of store.GivenRows) (*Move, error)
 	// Weave is that of [store.Features]. It may be nil.
 	Weave func(ctx context.Context, s *Store, refs []model.Ref, to store.Loom) error
 	// Info completes what the list shows of a session.

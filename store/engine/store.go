@@ -49,6 +49,12 @@ func New(f Format, m Medium, address string) *Store {
 	if f.Take != nil {
 		s.features.KeepsNames, s.features.PlanConvert = true, s.planConvert
 	}
+	if f.RowsBack != nil && f.Lacks(model.OpGiveBack) == "" {
+		s.features.PlanRowsBack = func(ctx context.Context, of store.GivenRows) (model.Plan, error) {
+			plan, err := s.PlanNew(ctx, model.OpGiveBack, func(in In) (*Move, error) { return f.RowsBack(ctx, in, of) })
+			return plan, s.Wrap(err, "give back session %q", of.Session)
+		}
+	}
 	if f.Request != nil {
 		s.features.ModelRequest = s.readRequest
 	}

@@ -13,6 +13,8 @@ type Archive interface {
 	Path() string
 	// Keep keeps the files of a store.
 	Keep(ctx context.Context, f store.Found) (Kept, error)
+	// KeepRedacted is Keep, but hides the secrets of known shape in new bytes.
+	KeepRedacted(ctx context.Context, f store.Found) (Kept, error)
 	// ListGone returns the stores whose kept files are gone, some or all: each lists the sessions that are kept and that its tool has
 	// no more, and its address begins with [KeptScheme]. They may be opened when the archive is closed.
 	ListGone(ctx context.Context) ([]store.Found, error)

@@ -12,10 +12,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"hindcast/redact"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/home"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
@@ -30,22 +33,35 @@ const mostTries = 3
 // errForgotten: another program removed a part meanwhile.
 var errForgotten = errors.New("parts were forgotten meanwhile")
 
-// Keep keeps the files of a store. What is kept already costs a look at each file.
-func (a *Archive) Keep(ctx context.Context, f store.Found) (done home.Kept, err error) {
+// Keep keeps the files of a store, and the rows of its sessions in databases. What is kept already costs a look at each file.
+func (a *Archive) Keep(ctx context.Context, f store.Found) (home.Kept, error) {
+	return a.keepStore(ctx, f, false)
+}
+
+// KeepRedacted is Keep, but writes the letter x over the secrets of known shape in new bytes.
+func (a *Archive) KeepRedacted(ctx context.Context, f store.Found) (home.Kept, error) {
+	return a.keepStore(ctx, f, true)
+}
+
+func (a *Archive) keepStore(ctx context.Context, f store.Found, redacted bool) (done home.Kept, err error) {
 	k, known := a.findKind(f.Name)
 	at, err := filepath.Abs(f.At)
-	if err == nil && !known {
-		err = errTables
+	if err == nil && (!known || strings.Contains(f.At, "://")) {
+		err = errElsewhere
 	}
 	if err == nil {
 		err = a.makeFile(ctx)
 	}
 	for try := 1; err == nil; try++ {
 		var list []picked
-		if list, err = a.pickFiles(ctx, k, at); err != nil {
+		var databases []string
+		if databases, err = findDatabases(k, at); err == nil {
+			list, err = a.pickFiles(ctx, k, at, databases)
+		}
+		if err != nil {
 			break
 		}
-		if done, err = a.keepFiles(ctx, f.Name, at, list); !errors.Is(err, errForgotten) || try == mostTries {
+		if done, err = a.keepFiles(ctx, k, at, list, databases, redacted); !errors.Is(err, errForgotten) || try == mostTries {
 			break
 		}
 		err = nil
@@ -63,6 +79,8 @@ type fileRow struct {
 	stamp              string
 	tag, list          []byte
 	gone               bool
+	// redacted says that there are letters in place of secrets.
+	redacted bool
 }
 
 // piece is a part: one that is kept, or one on its way.
@@ -107,6 +125,12 @@ type keeping struct {
 	cutter cutter
 	window window
 	rows   map[string]*fileRow
+	// forgotten are the names that are not kept again.
+	forgotten map[string]bool
+	// masker hides secrets; nil leaves them.
+	masker *redact.Redactor
+	// read are the databases whose sessions are known.
+	read map[string]bool
 	// parts are all parts by their hashes, and byID by their numbers; nil until a file changed.
 	parts map[hash]*piece
 	byID  map[int64]*piece
@@ -119,12 +143,16 @@ type keeping struct {
 	done    home.Kept
 }
 
-// keepFiles keeps the files of a store.
-func (a *Archive) keepFiles(ctx context.Context, kind, at string, list []picked) (done home.Kept, err error) {
-	k := &keeping{a: a, now: a.now(), cutter: cutter{makeGears()}, rows: map[string]*fileRow{}, batch: new(batch), filling: new(block)}
+// keepFiles keeps the files of a store, and the rows in its databases.
+func (a *Archive) keepFiles(ctx context.Context, kind engine.Kind, at string, list []picked, databases []string, redacted bool) (done home.Kept, err error) {
+	k := &keeping{a: a, now: a.now(), cutter: cutter{makeGears()}, rows: map[string]*fileRow{}, batch: new(batch), filling: new(block), read: map[string]bool{}}
 	k.workers = make(chan struct{}, runtime.GOMAXPROCS(0))
-	var forgotten map[string]bool
-	if forgotten, err = k.loadFiles(ctx, kind, at); err != nil {
+	if redacted {
+		if k.masker, err = redact.New(redact.Options{}); err != nil {
+			return k.done, err
+		}
+	}
+	if err = k.loadFiles(ctx, kind.Name, at); err != nil {
 		return k.done, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -143,16 +171,15 @@ func (a *Archive) keepFiles(ctx context.Context, kind, at string, list []picked)
 	back, there := []int64(nil), make(map[string]bool, len(list))
 	for _, p := range list {
 		there[p.name] = true
-		if forgotten[p.name] {
+		if k.forgotten[p.name] {
 			continue
 		}
 		old := k.rows[p.name]
-		k.done.Files++
-		k.done.Bytes += p.info.Size()
+		k.countFile(p.info.Size())
 		if old != nil && old.gone {
 			back = append(back, old.id)
 		}
-		if old != nil && old.stamp != "" && old.stamp == files.StampOf(p.info, time.Now()).ContentKey() {
+		if old != nil && old.stamp != "" && old.stamp == files.StampOf(p.info, time.Now()).ContentKey() && !k.unhides(old) {
 			continue
 		}
 		if err = k.addFile(ctx, p, old); errors.Is(err, fs.ErrNotExist) {
@@ -160,6 +187,11 @@ func (a *Archive) keepFiles(ctx context.Context, kind, at string, list []picked)
 		}
 		if err != nil || ctx.Err() != nil {
 			break
+		}
+	}
+	for i := 0; i < len(databases) && err == nil && ctx.Err() == nil; i++ {
+		if err = k.addTables(ctx, kind, databases[i], there); err != nil {
+			err = fmt.Errorf("read %q: %w", databases[i], err)
 		}
 	}
 	if err == nil && ctx.Err() == nil {
@@ -177,13 +209,13 @@ func (a *Archive) keepFiles(ctx context.Context, kind, at string, list []picked)
 }
 
 // loadFiles reads what the archive has of the store, and the names that are not kept again.
-func (k *keeping) loadFiles(ctx context.Context, kind, at string) (forgotten map[string]bool, err error) {
-	err = k.a.readTx(ctx, func(t *sqlitefile.Tx) error {
-		forgotten, k.rows = map[string]bool{}, map[string]*fileRow{}
+func (k *keeping) loadFiles(ctx context.Context, kind, at string) error {
+	err := k.a.readTx(ctx, func(t *sqlitefile.Tx) error {
+		k.forgotten, k.rows = map[string]bool{}, map[string]*fileRow{}
 		if err := t.Each(ctx, func(scan func(...any) error) error {
 			var name string
 			err := scan(&name)
-			forgotten[name] = true
+			k.forgotten[name] = true
 			return err
 		}, "SELECT name FROM forgotten"); err != nil {
 			return err
@@ -194,15 +226,15 @@ func (k *keeping) loadFiles(ctx context.Context, kind, at string) (forgotten map
 		// A file that two stores share is that of the first.
 		return t.Each(ctx, func(scan func(...any) error) error {
 			r, name := new(fileRow), ""
-			err := scan(&r.id, &name, &r.size, &r.mode, &r.modified, &r.stamp, &r.tag, &r.list, &r.gone)
+			err := scan(&r.id, &name, &r.size, &r.mode, &r.modified, &r.stamp, &r.tag, &r.list, &r.gone, &r.redacted)
 			k.rows[name] = r
 			return err
-		}, "SELECT file, name, size, mode, modified, stamp, tag, list, gone IS NOT NULL FROM files WHERE newest = 1")
+		}, "SELECT file, name, size, mode, modified, stamp, tag, list, gone IS NOT NULL, redacted FROM files WHERE newest = 1")
 	})
 	if err != nil || k.store != 0 {
-		return forgotten, err
+		return err
 	}
-	return forgotten, k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
+	return k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
 		if _, err := t.Exec(ctx, "INSERT OR IGNORE INTO stores (kind, at, seen) VALUES (?, ?, ?)", kind, at, k.now.UnixNano()); err != nil {
 			return err
 		}
@@ -234,9 +266,6 @@ const mostReads = 3
 
 // addFile reads a file that is new or has changed. The error is fs.ErrNotExist if it went meanwhile.
 func (k *keeping) addFile(ctx context.Context, p picked, old *fileRow) error {
-	if err := k.loadParts(ctx); err != nil {
-		return err
-	}
 	f, err := os.Open(filepath.FromSlash(p.name))
 	if err != nil {
 		return err
@@ -251,9 +280,16 @@ func (k *keeping) addFile(ctx context.Context, p picked, old *fileRow) error {
 			return nil // another took its name
 		}
 		row := newRow{name: p.name, old: old, row: fileRow{mode: info.Mode().Perm(), modified: info.ModTime().UnixNano()}}
-		if err := k.readParts(ctx, f, old, &row); err != nil {
+		var from content = osFile{f}
+		var mask *masked
+		if k.masker != nil {
+			mask = &masked{of: from, by: k.masker}
+			from = mask
+		}
+		if err := k.readParts(ctx, from, old, &row); err != nil {
 			return fmt.Errorf("read %q: %w", p.name, files.Cause(err))
 		}
+		row.row.redacted = mask != nil && mask.hidden > 0
 		after, err := f.Stat()
 		if err != nil {
 			return err
@@ -273,8 +309,25 @@ func (k *keeping) addFile(ctx context.Context, p picked, old *fileRow) error {
 	}
 }
 
-// readParts reads a file into parts. If the file still begins with all parts of old, these come first.
-func (k *keeping) readParts(ctx context.Context, f *os.File, old *fileRow, row *newRow) error {
+// content is read into parts, from its beginning after each rewind.
+type content interface {
+	io.Reader
+	rewind() error
+}
+
+// osFile is a file as content.
+type osFile struct{ *os.File }
+
+func (f osFile) rewind() error {
+	_, err := f.Seek(0, io.SeekStart)
+	return err
+}
+
+// readParts reads a content into parts. If it still begins with all parts of old, these come first.
+func (k *keeping) readParts(ctx context.Context, f content, old *fileRow, row *newRow) error {
+	if err := k.loadParts(ctx); err != nil {
+		return err
+	}
 	if err := k.rewindFile(f); err != nil {
 		return err
 	}
@@ -309,8 +362,8 @@ func (k *keeping) readParts(ctx context.Context, f *os.File, old *fileRow, row *
 	}
 }
 
-func (k *keeping) rewindFile(f *os.File) error {
-	_, err := f.Seek(0, io.SeekStart)
+func (k *keeping) rewindFile(f content) error {
+	err := f.rewind()
 	k.window.resetReader(f)
 	return err
 }
@@ -482,8 +535,8 @@ func (k *keeping) addRow(ctx context.Context, t *sqlitefile.Tx, row *newRow, ids
 	}
 	r := &row.row
 	if found && (slices.Equal(last.tag, r.tag) || row.grows && row.old != nil && slices.Equal(last.tag, row.old.tag)) {
-		_, err = t.Exec(ctx, "UPDATE files SET size = ?, mode = ?, modified = ?, stamp = ?, tag = ?, list = ?, gone = NULL WHERE file = ?",
-			r.size, r.mode, r.modified, r.stamp, r.tag, r.list, last.id)
+		_, err = t.Exec(ctx, "UPDATE files SET size = ?, mode = ?, modified = ?, stamp = ?, tag = ?, list = ?, gone = NULL, redacted = ? WHERE file = ?",
+			r.size, r.mode, r.modified, r.stamp, r.tag, r.list, r.redacted, last.id)
 		return err
 	}
 	if found {
@@ -491,8 +544,8 @@ func (k *keeping) addRow(ctx context.Context, t *sqlitefile.Tx, row *newRow, ids
 			return err
 		}
 	}
-	_, err = t.Exec(ctx, "INSERT INTO files (store, name, newest, size, mode, modified, stamp, tag, list, kept) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?)",
-		k.store, row.name, r.size, r.mode, r.modified, r.stamp, r.tag, r.list, k.now.UnixNano())
+	_, err = t.Exec(ctx, "INSERT INTO files (store, name, newest, size, mode, modified, stamp, tag, list, kept, redacted) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)",
+		k.store, row.name, r.size, r.mode, r.modified, r.stamp, r.tag, r.list, k.now.UnixNano(), r.redacted)
 	return err
 }
 
@@ -501,7 +554,7 @@ func (k *keeping) addRow(ctx context.Context, t *sqlitefile.Tx, row *newRow, ids
 func (k *keeping) noteGone(ctx context.Context, back []int64, there map[string]bool) error {
 	var gone []int64
 	for name, r := range k.rows {
-		if !r.gone && !there[name] && isMissing(name) {
+		if !r.gone && !there[name] && k.isGone(name) {
 			gone = append(gone, r.id)
 		}
 	}
@@ -520,6 +573,24 @@ func (k *keeping) noteGone(ctx context.Context, back []int64, there map[string]b
 		_, err := t.Exec(ctx, "UPDATE stores SET seen = ? WHERE store = ?", k.now.UnixNano(), k.store)
 		return err
 	})
+}
+
+// isGone reports whether a kept file is missing, or a session is in no database any more.
+func (k *keeping) isGone(name string) bool {
+	database, _, is := splitRows(name)
+	if !is {
+		return isMissing(name)
+	}
+	return k.read[database] || isMissing(database)
+}
+
+// unhides reports whether a kept file is to be read again although it looks as it did: it was kept without its secrets.
+func (k *keeping) unhides(old *fileRow) bool { return old.redacted && k.masker == nil }
+
+// countFile counts a file of the store.
+func (k *keeping) countFile(size int64) {
+	k.done.Files++
+	k.done.Bytes += size
 }
 
 // isBelow reports whether a name is a folder, or below it.

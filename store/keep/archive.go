@@ -2,6 +2,9 @@
 // put back. It knows no format: a kind reads what is kept as it reads a folder or a bucket.
 //
 //	archive.go   the database, and what is in it
+//	tables.go    the rows of sessions in databases
+//	rowlist.go   the rows of a session as a file
+//	mask.go      a file without its secrets
 //	recorded.go  which files a kind looks at
 //	pick.go      which files belong to a store
 //	cut.go       a file in parts
@@ -10,6 +13,8 @@
 //	source.go    what is kept as a medium
 //	gone.go      the sessions whose files are gone, and which files are theirs
 //	back.go      how they are given back
+//	made.go      databases that are made of kept rows
+//	rowsback.go  how rows are given back
 //	forget.go    a session that is removed for good
 //	laid.go      a folder with kept files laid over it, in which that is planned
 //	verify.go    whether each byte is as it was kept
@@ -39,7 +44,8 @@ var schemaSQL string
 
 const (
 	applicationID = 0x48634b70 // "HcKp"
-	schemaVersion = 1
+	// schemaVersion 1 lacks the column redacted.
+	schemaVersion = 2
 
 	pragmas = "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
 )
@@ -80,7 +86,7 @@ func checkArchive(ctx context.Context, t *sqlitefile.Tx) error {
 	if err := t.Row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	if id != applicationID || version != schemaVersion {
+	if id != applicationID || version < 1 || version > schemaVersion {
 		return fmt.Errorf("%w: its application id is %#x, its version %d", ErrForeign, id, version)
 	}
 	return nil
@@ -95,6 +101,21 @@ func (a *Archive) readTx(ctx context.Context, what func(*sqlitefile.Tx) error) e
 		}
 	}
 	return err
+}
+
+// renewSchema makes an archive of an earlier version one of this version.
+func (a *Archive) renewSchema(ctx context.Context) error {
+	var version int64
+	if err := a.readTx(ctx, func(t *sqlitefile.Tx) error { return t.Row(ctx, "PRAGMA user_version").Scan(&version) }); err != nil || version == schemaVersion {
+		return err
+	}
+	return a.writeTx(ctx, func(t *sqlitefile.Tx) error {
+		has, err := t.Columns(ctx, "files")
+		if err != nil || has["redacted"] {
+			return err
+		}
+		return t.Define(ctx, fmt.Sprintf("ALTER TABLE files ADD COLUMN redacted INTEGER NOT NULL DEFAULT 0; PRAGMA user_version = %d", schemaVersion))
+	})
 }
 
 // writeTx runs what in a transaction, all of it or nothing.
@@ -112,7 +133,7 @@ func (a *Archive) makeFile(ctx context.Context) error {
 		err = nil
 	}
 	if err == nil {
-		err = a.readTx(ctx, func(*sqlitefile.Tx) error { return nil })
+		err = a.renewSchema(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("open the archive %q: %w", a.path, err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,9 @@ func (s *goneStore) planBack(ctx context.Context, c model.Change) (plan model.Pl
 		return plan, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
 	if c.Op == model.OpForget {
+		if s.made != nil {
+			return s.planRowsForget(ctx, c)
+		}
 		return s.planForget(ctx, c)
 	}
 	if c.Op == model.OpUndo || c.Op == model.OpRedo {
@@ -61,6 +65,12 @@ func (s *goneStore) planBack(ctx context.Context, c model.Change) (plan model.Pl
 	}
 	session := c.Ref.Session
 	if err := s.findGone(ctx, session); err != nil {
+		return plan, err
+	}
+	if s.made != nil {
+		if plan, err = s.planRowsBack(ctx, c); err != nil {
+			err = fmt.Errorf("give back %q: %w", session, err)
+		}
 		return plan, err
 	}
 	list, err := s.sessionFiles(ctx, session)
@@ -136,6 +146,9 @@ func (s *goneStore) planFiles(ctx context.Context, session string, missing, over
 	}
 	if len(missing) > len(carry.beside) {
 		plan.Writes = append(plan.Writes, "journal: one entry")
+	}
+	if slices.ContainsFunc(missing, func(b backFile) bool { return b.f.redacted }) {
+		plan.Hazards = append([]string{redactedHazard}, plan.Hazards...)
 	}
 	plan.Loads = "the session as it was kept: " + model.Count(len(missing), "file") + " with all bytes, modes and times"
 	return plan, nil, ctx.Err()
@@ -277,6 +290,11 @@ func (s *goneStore) compareFile(ctx context.Context, b backFile) (presence, erro
 	if err != nil {
 		return 0, err
 	}
+	if b.f.redacted {
+		if err := maskSecrets(data); err != nil {
+			return 0, err
+		}
+	}
 	kept, err := s.a.readFile(ctx, b.f)
 	if err != nil || bytes.Equal(data, kept) {
 		return sameFile, err
@@ -295,6 +313,9 @@ func (a *Archive) readFile(ctx context.Context, f *keptFile) ([]byte, error) {
 func (s *goneStore) applyBack(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
 	if forget, is := plan.Carry.(*forgetPlan); is {
 		return s.applyForget(ctx, forget)
+	}
+	if rows, is := plan.Carry.(*rowsPlan); is {
+		return s.applyRows(ctx, plan, rows)
 	}
 	carry, is := plan.Carry.(*backPlan)
 	switch {

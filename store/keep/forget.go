@@ -30,7 +30,7 @@ func (a *Archive) OpenKept(ctx context.Context, f store.Found) (store.Store, err
 	k, known := a.findKind(f.Name)
 	for _, of := range list {
 		if known && of.kind == f.Name && of.at == at {
-			return a.openGone(ctx, k, of)
+			return a.openGone(ctx, k, of, true)
 		}
 	}
 	return nil, fmt.Errorf("open what is kept of %s %q: %w", f.Name, f.At, fs.ErrNotExist)
@@ -78,9 +78,14 @@ func (s *goneStore) planForget(ctx context.Context, c model.Change) (plan model.
 	case stays:
 		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: "its kind reads all files to find any session, and does not tell which are its own"}
 	}
+	tellForgotten(&plan)
+	return plan, nil
+}
+
+// tellForgotten says what is written by a plan that forgets files.
+func tellForgotten(plan *model.Plan) {
 	plan.Writes = []string{"the archive: parts of these files that no other file has, in all versions", "the files of the tool stay as they are, and are not kept again"}
 	plan.Asks = []string{"what is kept of it is gone for good, and nothing takes that back"}
-	return plan, nil
 }
 
 // hasOthers reports whether other sessions are kept besides one with its sub-agents.

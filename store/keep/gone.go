@@ -34,17 +34,19 @@ type keptStore struct {
 
 // listStores returns the stores of the archive, none if there is no archive.
 func (a *Archive) listStores(ctx context.Context) (list []keptStore, err error) {
-	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
-		list = nil
-		return t.Each(ctx, func(scan func(...any) error) error {
-			var s keptStore
-			var seen int64
-			err := scan(&s.id, &s.kind, &s.at, &seen)
-			s.seen = time.Unix(0, seen)
-			list = append(list, s)
-			return err
-		}, "SELECT store, kind, at, seen FROM stores ORDER BY store")
-	})
+	if err = a.renewSchema(ctx); err == nil {
+		err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
+			list = nil
+			return t.Each(ctx, func(scan func(...any) error) error {
+				var s keptStore
+				var seen int64
+				err := scan(&s.id, &s.kind, &s.at, &seen)
+				s.seen = time.Unix(0, seen)
+				list = append(list, s)
+				return err
+			}, "SELECT store, kind, at, seen FROM stores ORDER BY store")
+		})
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -58,29 +60,43 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	gone := map[int64]bool{}
+	gone, rows := map[int64]bool{}, map[int64]map[string]map[string]*fileRow{}
 	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
 		clear(gone)
 		return t.Each(ctx, func(scan func(...any) error) error {
 			var of int64
 			var name string
-			var size int64
-			if err := scan(&of, &name, &size); err != nil || gone[of] {
+			r := new(fileRow)
+			if err := scan(&of, &name, &r.size, &r.stamp, &r.gone); err != nil || gone[of] {
 				return err
 			}
-			gone[of] = isLost(name, size)
-			return ctx.Err()
-		}, "SELECT store, name, size FROM files WHERE newest = 1")
+			database, _, is := splitRows(name)
+			if !is {
+				gone[of] = isLost(name, r.size)
+				return ctx.Err()
+			}
+			if rows[of] == nil {
+				rows[of] = map[string]map[string]*fileRow{}
+			}
+			if rows[of][database] == nil {
+				rows[of][database] = map[string]*fileRow{}
+			}
+			rows[of][database][name] = r
+			return nil
+		}, "SELECT store, name, size, stamp, gone IS NOT NULL FROM files WHERE newest = 1")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the archive %q: %w", a.path, err)
 	}
 	for _, s := range list {
 		k, known := a.findKind(s.kind)
+		for database, list := range rows[s.id] {
+			gone[s.id] = gone[s.id] || known && k.Tables != nil && slices.Contains(slices.Collect(maps.Values(lostRows(ctx, k, database, list))), true)
+		}
 		if !gone[s.id] || !known {
 			continue
 		}
-		kind := store.Kind{Name: k.Name, Framework: k.Framework, Open: func(ctx context.Context, _ string) (store.Store, error) { return a.openGone(ctx, k, s) }}
+		kind := store.Kind{Name: k.Name, Framework: k.Framework, Open: func(ctx context.Context, _ string) (store.Store, error) { return a.openGone(ctx, k, s, false) }}
 		found = append(found, store.Found{
 			Identity: store.Identity{Kind: kind, At: home.KeptScheme + s.at, Why: "kept in " + a.path}, Sessions: store.Uncounted,
 		})
@@ -111,27 +127,43 @@ type goneStore struct {
 	end      context.CancelFunc
 	features store.Features
 
+	// made has the databases of the store, nil of a store of files. forks are the sessions made in it, by the names asked for.
+	made  *made
+	forks map[string]store.GivenRows
+
 	mu     sync.Mutex
 	live   store.Store   // nil if it is not open
 	opened []store.Store // for plans that are not carried out yet
 }
 
-// openGone opens the sessions of a store that are gone.
-func (a *Archive) openGone(ctx context.Context, k engine.Kind, of keptStore) (store.Store, error) {
+// openGone opens the sessions of a store that are gone. all says that the rows of sessions that the tool has are wanted as well.
+func (a *Archive) openGone(ctx context.Context, k engine.Kind, of keptStore, all bool) (store.Store, error) {
 	a = New(a.path, a.kinds) // it is closed with the store
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	source := a.sourceOf(life, filepath.ToSlash(of.at), nil)
-	inner, err := k.OpenAt(ctx, engine.Site{On: source})
+	s := &goneStore{a: a, kind: k, of: of, source: source, end: end, forks: map[string]store.GivenRows{}}
+	site := engine.Site{On: source}
+	err := source.loadFiles()
+	if err == nil && k.Tables != nil && (!k.Copied || source.hasRows(of.at)) {
+		err = s.makeTables(life, all)
+		if s.made != nil && s.made.dir != nil {
+			site = engine.SiteOf(s.made.pathOf(filepath.ToSlash(of.at)))
+		}
+	}
+	var inner store.Store
+	if err == nil {
+		inner, err = k.OpenAt(ctx, site)
+	}
 	if err != nil {
 		end()
-		err = errors.Join(err, a.Close())
+		err = errors.Join(err, a.Close(), s.removeMade())
 		return nil, fmt.Errorf("open what is kept of %q: %w", of.at, err)
 	}
-	s := &goneStore{Store: inner, a: a, kind: k, of: of, source: source, end: end}
+	s.Store = inner
 	f := inner.Features()
 	f.Find, f.AnyOrder, f.Tally, f.Only, f.Watch = s.findGone, nil, nil, nil, nil
 	f.Kept, f.Plan, f.Apply, f.Journal, f.Lacks = true, s.planBack, s.applyBack, s.readJournal, lacksOf
-	f.Import, f.PlanConvert, f.PlanContinue, f.PlanGiveBack, f.NamesForks, f.LabelFile = nil, nil, nil, nil, nil, nil
+	f.Import, f.PlanConvert, f.PlanContinue, f.PlanGiveBack, f.PlanRowsBack, f.NamesForks, f.LabelFile = nil, nil, nil, nil, nil, nil, nil
 	f.Resume = func(_ context.Context, ref model.Ref) ([]model.Resume, error) {
 		return []model.Resume{{Call: "hindcast give-back " + quoteWord(ref.Session), Then: "puts the files back where they were, so that the tool resumes it"}}, nil
 	}
@@ -167,7 +199,7 @@ func (s *goneStore) Close() error {
 	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := errors.Join(s.Store.Close(), s.a.Close())
+	err := errors.Join(s.Store.Close(), s.a.Close(), s.removeMade())
 	if s.live != nil {
 		err = errors.Join(err, s.live.Close())
 		s.live = nil
@@ -177,6 +209,14 @@ func (s *goneStore) Close() error {
 	}
 	s.opened = nil
 	return err
+}
+
+// removeMade removes the folder of the databases that were made.
+func (s *goneStore) removeMade() error {
+	if s.made == nil || s.made.dir == nil {
+		return nil
+	}
+	return s.made.dir.Remove()
 }
 
 // openLive returns the store of the tool, nil if it does not exist any more.
@@ -243,18 +283,22 @@ func (s *goneStore) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, e
 		if err == nil {
 			since, err = s.goneTimes()
 		}
-		var missing store.Store
-		if err == nil {
-			missing, err = s.openMissing()
+		missing := s.Store // of rows it has nothing else
+		if err == nil && s.made == nil {
+			if missing, err = s.openMissing(); err == nil {
+				defer missing.Close() // it was only read
+			}
 		}
 		if err != nil {
 			yield(model.SessionInfo{}, err)
 			return
 		}
-		defer missing.Close() // it was only read
 		for info, err := range missing.Sessions(ctx) {
 			if err == nil && there[info.ID] {
 				continue
+			}
+			if s.made != nil {
+				info.Project = strings.TrimPrefix(info.Project, s.made.dir.Path)
 			}
 			info.GoneSince, info.ExpiresAt = since(info.ID), time.Time{}
 			if !yield(info, err) || err != nil {
@@ -293,6 +337,10 @@ func (s *goneStore) goneTimes() (since func(session string) time.Time, err error
 	last := s.of.seen
 	for name, f := range s.source.files {
 		if f.goneAt.IsZero() {
+			continue
+		}
+		if _, session, is := splitRows(name); is {
+			by[session] = f.goneAt
 			continue
 		}
 		for _, word := range strings.Split(name, "/") {

@@ -29,8 +29,8 @@ import (
 // The opened folder itself is not taken whole: a tool may have its credentials there. A database beside transcripts is
 // left out, unless the kind reads it as a file.
 
-// errTables: a store has its sessions in the tables of a database.
-var errTables = errors.New("its sessions are rows of a database, which are not kept yet: hindcast convert copies one")
+// errElsewhere: a store is no files and no SQLite databases.
+var errElsewhere = errors.New("sessions on a server and of Hindcast's own stores are not kept: hindcast convert copies one")
 
 // errInPlace: a store is made of files, and its kind reads them where they are.
 var errInPlace = errors.New("its files are read in place alone, and are not kept yet: hindcast convert copies a session")
@@ -42,16 +42,13 @@ type picked struct {
 }
 
 // pickFiles returns the files of a store, ordered by name.
-func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string) ([]picked, error) {
+func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string, databases []string) ([]picked, error) {
 	info, err := os.Stat(at)
 	if err != nil {
 		return nil, err
 	}
-	if !k.Copied {
-		if info.IsDir() && !hasDatabase(filepath.ToSlash(at), 3) {
-			return nil, errInPlace
-		}
-		return nil, errTables
+	if !k.Copied || !info.IsDir() && len(databases) > 0 {
+		return pickBeside(ctx, k, at, info, databases)
 	}
 	seen := newRecorder()
 	if err := listThrough(ctx, k, at, info.IsDir(), seen); err != nil {
@@ -103,11 +100,54 @@ func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string) ([]pi
 			return nil, err
 		}
 	}
+	return sortPicked(all), nil
+}
+
+// sortPicked returns files ordered by name.
+func sortPicked(all map[string]fs.FileInfo) []picked {
 	list := make([]picked, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, picked{name, all[name]})
 	}
-	return list, nil
+	return list
+}
+
+// pickBeside returns the files that belong to the sessions of databases, or to a store that is read in place.
+func pickBeside(ctx context.Context, k engine.Kind, at string, info fs.FileInfo, databases []string) ([]picked, error) {
+	switch {
+	case k.Tables == nil:
+		return nil, errElsewhere
+	case info.IsDir() && len(k.Tables.In) == 0:
+		return nil, errInPlace
+	case !info.IsDir():
+		if len(databases) == 0 {
+			return nil, errElsewhere
+		}
+		return nil, nil
+	}
+	names, err := matchAll(at, k.Tables.Beside)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]fs.FileInfo{}
+	add := func(name string, info fs.FileInfo) {
+		if info.Mode().IsRegular() {
+			all[name] = info
+		}
+	}
+	for _, name := range names {
+		info, err := os.Lstat(filepath.FromSlash(name))
+		switch {
+		case err != nil: // it went meanwhile
+		case info.IsDir():
+			if err := addBelow(ctx, name, add); err != nil {
+				return nil, err
+			}
+		default:
+			add(name, info)
+		}
+	}
+	return sortPicked(all), nil
 }
 
 // ownFolder returns the outermost hidden folder between root and a folder below it, which is the tool's own, or else the
@@ -173,14 +213,6 @@ func addBelow(ctx context.Context, dir string, add func(name string, info fs.Fil
 		}
 	}
 	return err
-}
-
-// hasDatabase reports whether there is a database in a folder, so many folders deep.
-func hasDatabase(dir string, deep int) (found bool) {
-	_ = eachEntry(dir, func(name string, info fs.FileInfo) { // a folder that cannot be read has none
-		found = found || !info.IsDir() && isDatabase(name) || info.IsDir() && deep > 1 && hasDatabase(name, deep-1)
-	})
-	return found
 }
 
 // isDatabase reports whether a file is a database by its name.

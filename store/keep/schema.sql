@@ -17,7 +17,8 @@ CREATE TABLE files (
 	tag      BLOB NOT NULL,      -- names the content
 	list     BLOB NOT NULL,      -- the parts, as varints
 	kept     INTEGER NOT NULL,   -- when it was kept, in nanoseconds since 1970
-	gone     INTEGER             -- when it was first missed; null: it was there
+	gone     INTEGER,            -- when it was first missed; null: it was there
+	redacted INTEGER NOT NULL DEFAULT 0 -- 1: there are letters in place of secrets
 ) STRICT;
 CREATE UNIQUE INDEX files_by_name ON files (name, newest);
 CREATE INDEX files_by_store ON files (store, newest);

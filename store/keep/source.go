@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -63,13 +64,13 @@ func (k *kept) loadFiles() error {
 		clear(all)
 		return t.Each(k.ctx, func(scan func(...any) error) error {
 			f, name, gone := new(keptFile), "", int64(0)
-			err := scan(&f.id, &name, &f.size, &f.mode, &f.modified, &f.tag, &f.list, &gone)
+			err := scan(&f.id, &name, &f.size, &f.mode, &f.modified, &f.stamp, &f.tag, &f.list, &f.redacted, &gone)
 			if f.gone = gone != 0; f.gone {
 				f.goneAt = time.Unix(0, gone)
 			}
 			all[name] = f
 			return err
-		}, "SELECT file, name, size, mode, modified, tag, list, coalesce(gone, 0) FROM files WHERE newest = 1")
+		}, "SELECT file, name, size, mode, modified, stamp, tag, list, redacted, coalesce(gone, 0) FROM files WHERE newest = 1")
 	})
 	if err != nil {
 		return err
@@ -83,8 +84,20 @@ func (k *kept) loadFiles() error {
 func (k *kept) enterAll() {
 	k.folders = map[string]*keptFolder{}
 	for name := range k.files {
-		k.enterName(name)
+		if _, _, is := splitRows(name); !is {
+			k.enterName(name)
+		}
 	}
+}
+
+// hasRows reports whether rows of databases at a path are kept, or below it.
+func (k *kept) hasRows(at string) bool {
+	for name := range k.files {
+		if _, _, is := splitRows(name); is && isBelow(name, filepath.ToSlash(at)) {
+			return true
+		}
+	}
+	return false
 }
 
 // enterName enters a name into its folder, and that into the one above.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func (m *medium) newStore() *engine.Store {
 	format := engine.Format{
 		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs, Own: m.kind.Own, Nested: true,
 		Sessions: m.listSessions, Memoise: m.listAgain, Places: m.enginePlaces, Read: m.readSession, Tail: m.tail, State: m.readState, About: m.describeRow, Info: fillInfo,
-		Weave: m.weaveStates, Lacks: m.explainLack, Move: m.planMove, Next: m.predictNext,
+		Weave: m.weaveStates, Lacks: m.explainLack, Move: m.planMove, Next: m.predictNext, RowsBack: m.planRowsBack,
 	}
 	if requester, ok := m.kind.Format.(Requester); ok {
 		format.Request = func(ctx context.Context, in engine.In, row *engine.Row) (request.Request, error) {
@@ -283,7 +284,7 @@ func (m *medium) explainLack(op model.Op) string {
 	if _, writes := m.kind.Format.(Mover); !writes || m.kind.Does == nil {
 		return m.kind.Lacks
 	}
-	if slices.Contains(m.kind.Does, op) || op == model.OpUndo || op == model.OpRedo {
+	if slices.Contains(m.kind.Does, op) || op == model.OpUndo || op == model.OpRedo || op == model.OpGiveBack {
 		if m.book.path == "" {
 			return errNoFolder
 		}
@@ -344,6 +345,50 @@ func (m *medium) planTake(ctx context.Context, in engine.In, by Taker, from stor
 	return move, err
 }
 
+// planRowsBack makes the move that adds the rows of a session. A row that is there as it was stays, and so does one that other sessions share.
+func (m *medium) planRowsBack(ctx context.Context, in engine.In, of store.GivenRows) (*engine.Move, error) {
+	t := in.Tx.(*moment).tables
+	sets, err := t.listTableSets(ctx, m.kind)
+	if err != nil {
+		return nil, err
+	}
+	place := Place{}
+	for _, set := range sets {
+		if slices.ContainsFunc(of.Rows, func(r store.GivenRow) bool { return r.Table == set[m.kind.Snapshots] }) {
+			place.tables = set
+		}
+	}
+	place = place.keyedPlace(of.Key, map[string]bool{})
+	place.ID = of.Session
+	var steps []Step
+	for _, r := range of.Rows {
+		has, err := t.Columns(ctx, r.Table)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(has) == 0 && r.Shared: // another version of the framework has no such table
+			continue
+		case len(has) == 0:
+			return nil, fmt.Errorf("the database has no table %q any more: %w", r.Table, fs.ErrNotExist)
+		}
+		if r.Shared && slices.ContainsFunc(steps, func(s Step) bool { return s.Table == r.Table && s.At == r.At && r.At != 0 }) {
+			continue // a session and a sub-agent of it share the row
+		}
+		step := []Step{{Table: r.Table, After: r.Values, At: r.At}}
+		now, err := t.currentRows(ctx, step)
+		switch {
+		case err != nil:
+			return nil, err
+		case now[0] == nil:
+			steps = append(steps, Step{Table: r.Table, After: r.Values, At: r.At})
+		case !r.Shared && !now[0].equal(r.Values):
+			return nil, fmt.Errorf("%s is another one now: %w", step[0].String(), fs.ErrExist)
+		}
+	}
+	at := enginePlace(place)
+	return &engine.Move{Rows: steps, New: &at}, nil
+}
+
 func (m *medium) predictNext(ctx context.Context, in engine.In, _, log *engine.Log, move *engine.Move) (engine.Next, error) {
 	after, err := m.moverSession(ctx, in, log)
 	if err != nil {
@@ -351,7 +396,9 @@ func (m *medium) predictNext(ctx context.Context, in engine.In, _, log *engine.L
 	}
 	var own *Move
 	if move != nil {
-		own = move.Own.(*Move)
+		if own, _ = move.Own.(*Move); own == nil {
+			return engine.Next{Loads: "the session as it was"}, nil
+		}
 	}
 	return m.kind.Format.(Mover).Next(ctx, in.Tx.(*moment).tables, after, own)
 }

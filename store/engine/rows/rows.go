@@ -32,6 +32,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
 )
 
 // Format is all that a kind writes in Go. Each method runs within one transaction, and
@@ -141,6 +142,8 @@ type Kind struct {
 	Mark string
 	// Sides are tables that a database may have besides, whose texts are looked for in the states.
 	Sides []Side
+	// Held are the rows of a session, in the order in which they are added. Their parameters are Key.
+	Held []engine.RowSet
 	// Large are the columns that may hold more than a name: states, and other texts of people and models. A row
 	// with a megabyte in another column is not read.
 	Large []string
@@ -229,7 +232,33 @@ func (k Kind) Kind(served *Kind, data string) engine.Kind {
 			return m.newStore(), nil
 		},
 		Served: served != nil,
+		Tables: &engine.Tables{List: k.listHeld, NotBack: k.Lacks},
 	}.Derive()
+}
+
+// listHeld returns the rows of the sessions of a database.
+func (k Kind) listHeld(ctx context.Context, file *sqlitefile.Tx) (list []engine.SessionRows, err error) {
+	t := inFile(file)
+	if _, ok, err := k.sign(ctx, t); err != nil || !ok {
+		return nil, err
+	}
+	sets, err := k.findTableSets(ctx, t)
+	taken := map[string]bool{}
+	for i := 0; err == nil && i < len(sets); i++ {
+		in := Place{tables: sets[i]}
+		var keys [][]string
+		keys, err = t.listKeys(ctx, k, in)
+		for _, key := range keys {
+			at := in.keyedPlace(key, taken)
+			one := engine.SessionRows{ID: at.ID, Key: at.Key}
+			for _, set := range k.Held {
+				set.Table = at.Name(set.Table)
+				one.Sets = append(one.Sets, set)
+			}
+			list = append(list, one)
+		}
+	}
+	return list, err
 }
 
 // describeTables says whether a database has tables of the kind.

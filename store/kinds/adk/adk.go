@@ -49,6 +49,11 @@ var kind = rows.Kind{
 		"app_states":  "app_name state",
 		"user_states": "app_name user_id state",
 	},
+	Held: []engine.RowSet{
+		{Table: "adk_internal_metadata", Where: "1", Shared: true}, {Table: "app_states", Where: "app_name = ?1", Shared: true},
+		{Table: "user_states", Where: "app_name = ?1 AND user_id = ?2", Shared: true},
+		{Table: "sessions", Where: "app_name = ?1 AND user_id = ?2 AND id = ?3"}, {Table: "events", Where: "app_name = ?1 AND user_id = ?2 AND session_id = ?3"},
+	},
 	Large:     []string{"state"},
 	Snapshots: "events",
 	Key:       []string{"app_name", "user_id", "session_id"},

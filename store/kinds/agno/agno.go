@@ -59,6 +59,10 @@ var kind = rows.Kind{
 		{Table: "agno_sessions", Column: "session_id", Of: "SELECT ? WHERE ? = ''"},
 		{Table: "agno_runs", Column: "run_id", Of: "SELECT run_id FROM agno_runs WHERE session_id = ? AND " + member + " = ?"},
 	},
+	Held: []engine.RowSet{
+		{Table: "agno_schema_versions", Where: "1", Shared: true}, {Table: "agno_sessions", Where: "session_id = ?1 AND ?2 = ''"},
+		{Table: "agno_sessions", Where: "session_id = ?1 AND ?2 <> ''", Shared: true}, {Table: "agno_runs", Where: "session_id = ?1 AND " + member + " = ?2"},
+	},
 	Large: []string{"session_data", "run_data", "data", "agent_data", "team_data", "workflow_data", "metadata", "summary"},
 	// A run without messages, such as a workflow's, is one row.
 	Snapshots: `(SELECT r.rowid * 65536 + ifnull(m.key, 0) AS rowid, r.session_id AS name, ` + member + ` AS member,

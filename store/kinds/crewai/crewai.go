@@ -46,7 +46,8 @@ func Kind(cache *files.Cache) engine.Kind {
 		k.Cache = cache
 		return k.Kind(nil, "")
 	}
-	kind.Files = kindOfRows("").Kind(nil, "").Files
+	inFile := kindOfRows("").Kind(nil, "")
+	kind.Files, kind.Tables = inFile.Files, inFile.Tables
 	kind.Sign = func(ctx context.Context, at engine.Site) (string, bool, error) { return form(at).Sign(ctx, at) }
 	kind.OpenAt = func(ctx context.Context, at engine.Site) (store.Store, error) { return form(at).OpenAt(ctx, at) }
 	return kind.Derive()

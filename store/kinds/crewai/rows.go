@@ -33,6 +33,7 @@ func kindOfRows(path string) rows.Kind {
 		Does:      []model.Op{model.OpRestore},
 		Refuses:   map[model.Op]string{model.OpFork: itself},
 		Tables:    map[string]string{"checkpoints": "id created_at parent_id branch data"},
+		Held:      []engine.RowSet{{Table: "checkpoints", Where: run + " = ?1"}},
 		Large:     []string{"data"},
 		Snapshots: "checkpoints",
 		Key:       []string{run},
@@ -233,6 +234,9 @@ func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change
 
 // Next implements rows.Mover.
 func (f table) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.Move) (next planning.Next, err error) {
+	if len(after.Rows) == 0 { // a run that was given back is taken out again
+		return next, nil
+	}
 	newest := after.Rows[len(after.Rows)-1].ID
 	data, _, err := readRow(ctx, t, after.Place, newest)
 	if err != nil {

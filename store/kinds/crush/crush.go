@@ -39,6 +39,9 @@ import (
 // Kind describes the sessions of crush. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
+// lacks says why nothing is written.
+const lacks = "crush takes in no session from outside, and its database may be in use: it is only read"
+
 var agent = &chat.Agent{
 	Name: "crush", Framework: "crush", IDs: "crush named the message",
 	Roots: []string{".", ".crush"},
@@ -50,8 +53,15 @@ var agent = &chat.Agent{
 			"messages": "id session_id role parts created_at",
 		}}}
 	},
+	Tables: &engine.Tables{
+		In: []string{"*.db", ".crush/*.db"}, NotBack: lacks,
+		List: engine.ListRows([]engine.IDColumn{{Table: "sessions", Column: "id"}, {Table: "messages", Column: "session_id"}},
+			engine.RowSet{Table: "goose_db_version", Where: "1", Shared: true}, engine.RowSet{Table: "sessions", Where: "id = ?1"},
+			engine.RowSet{Table: "files", Where: "session_id = ?1"}, engine.RowSet{Table: "read_files", Where: "session_id = ?1"},
+			engine.RowSet{Table: "messages", Where: "session_id = ?1"}),
+	},
 	Places: func(around store.Surroundings) []string { return chat.Upward(around, ".crush") },
-	Lacks:  "crush takes in no session from outside, and its database may be in use: it is only read",
+	Lacks:  lacks,
 	Passes: "crush refuses to load the session",
 }
 

@@ -72,8 +72,24 @@ var agent = &chat.Agent{
 	Places: func(around store.Surroundings) []string {
 		return append(chat.ConfigPlaces(around, "Cursor/User"), chat.Places(around, "", ".cursor")...)
 	},
-	Lacks:  "Cursor takes in no session from outside, and its database may be in use: it is only read",
+	Tables: &engine.Tables{
+		In:     inFolders(database, global, workspaces+"/*/"+database, chats+"/*/*/"+chatFile),
+		Beside: inFolders(transcripts, "projects/*/"+transcripts, workspaces+"/*/workspace.json", chats+"/*/*/meta.json"),
+		List:   listRows, NotBack: lacks,
+	},
+	Lacks:  lacks,
 	Passes: "Cursor passes it over",
+}
+
+// lacks says why nothing is written.
+const lacks = "Cursor takes in no session from outside, and its database may be in use: it is only read"
+
+// inFolders returns patterns of names in the folder of the storage, and in the folder around it.
+func inFolders(names ...string) (list []string) {
+	for _, name := range names {
+		list = append(list, name, "User/"+name)
+	}
+	return list
 }
 
 // signOf identifies a file by its beginning: lines with a role and the content of a message alone. The name tells a

@@ -93,6 +93,44 @@ func listComposers(ctx context.Context, t *sqlitefile.Tx) (list []composer, err 
 	return slices.DeleteFunc(list, func(c composer) bool { return c.named == 0 && !spoken[c.id] || c.id == "" }), nil
 }
 
+// listRows returns the rows of the sessions of a database: those of a session by its keys, those of a workspace that have
+// chats together, and the whole database that cursor-agent has of a session.
+func listRows(ctx context.Context, t *sqlitefile.Tx) (list []engine.SessionRows, err error) {
+	var has [4]map[string]bool
+	for i, table := range []string{"cursorDiskKV", "ItemTable", "blobs", "meta"} {
+		if has[i], err = t.Columns(ctx, table); err != nil {
+			return nil, err
+		}
+	}
+	if has[0]["key"] {
+		all, err := listComposers(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			list = append(list, engine.SessionRows{ID: c.id, Key: []any{c.id}, Sets: []engine.RowSet{{Table: "cursorDiskKV", Where: "key = '" + composerPrefix + "' || ?1"},
+				{Table: "cursorDiskKV", Where: "key > '" + bubblePrefix + "' || ?1 || ':' AND key < '" + bubblePrefix + "' || ?1 || ';'"},
+				{Table: "cursorDiskKV", Where: "key NOT LIKE '" + bubblePrefix + "%' AND key LIKE '%:' || ?1 || ':%'"}}})
+		}
+	}
+	named := func(key string, _ chat.Value, _ int) {
+		if len(list) == 0 || list[len(list)-1].Key[0] != key {
+			list = append(list, engine.SessionRows{ID: key, Key: []any{key}, Sets: []engine.RowSet{{Table: "ItemTable", Where: "key = ?1"}}})
+		}
+	}
+	if err := eachTab(ctx, t, named); err != nil {
+		return nil, err
+	}
+	if has[2]["data"] && has[3]["value"] {
+		var some bool
+		if err := t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM blobs)").Scan(&some); err != nil || !some {
+			return list, err
+		}
+		list = append(list, engine.SessionRows{ID: chatFile, Sets: []engine.RowSet{{Table: "blobs", Where: "1"}, {Table: "meta", Where: "1"}}})
+	}
+	return list, nil
+}
+
 func isUnreadable(err error) bool { return sqlitefile.IsDamage(err) || sqlitefile.TooLarge(err) }
 
 // listTabs returns the chats in the rows of a workspace, and notes the folder of the sessions that the rows name.

@@ -49,6 +49,13 @@ var kind = rows.Kind{
 		{Table: "workflow_output", Column: "workflow_uuid", Of: "?"},
 		{Table: "workflow_events_history", Column: "workflow_uuid", Of: "?"},
 	},
+	Held: []engine.RowSet{
+		{Table: "dbos_migrations", Where: "1", Shared: true}, {Table: "workflow_status", Where: "workflow_uuid = ?1"},
+		{Table: "workflow_input", Where: "workflow_uuid = ?1"}, {Table: "workflow_output", Where: "workflow_uuid = ?1"},
+		{Table: "operation_outputs", Where: "workflow_uuid = ?1"}, {Table: "workflow_events", Where: "workflow_uuid = ?1"},
+		{Table: "workflow_events_history", Where: "workflow_uuid = ?1"}, {Table: "streams", Where: "workflow_uuid = ?1"},
+		{Table: "notifications", Where: "destination_uuid = ?1"},
+	},
 	Large: []string{"inputs", "output", "error", "value", "request", "attributes", "data", "failure"},
 	// Of a fork the first steps are older than the workflow.
 	Snapshots: `(SELECT 2 * s.rowid AS rowid, s.workflow_uuid AS name, '0' AS id, 0 AS step, s.name AS function, i.inputs AS data, NULL AS failure,

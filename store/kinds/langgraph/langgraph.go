@@ -47,6 +47,12 @@ var kind = rows.Kind{
 		"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
 		"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
 	},
+	Held: []engine.RowSet{
+		{Table: "checkpoint_migrations", Where: "1", Shared: true},
+		{Table: "checkpoints", Where: "thread_id = ?1 AND checkpoint_ns = ?2"}, {Table: "writes", Where: "thread_id = ?1 AND checkpoint_ns = ?2"},
+		{Table: "dcode_thread_workspaces", Where: "thread_id = ?1 AND ?2 = ''"}, {Table: "dcode_workspace_snapshots", Where: "thread_id = ?1 AND ?2 = ''"},
+		{Table: "dcode_thread_names", Where: "thread_id = ?1 AND ?2 = ''"},
+	},
 	Large:     []string{"checkpoint", "metadata", "value"},
 	Snapshots: "checkpoints",
 	Key:       []string{"thread_id", "checkpoint_ns"},

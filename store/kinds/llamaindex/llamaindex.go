@@ -38,7 +38,11 @@ var kind = rows.Kind{
 		"handlers":       "handler_id workflow_name status run_id",
 		"workflow_state": "run_id state_json",
 	},
-	Sides:     []rows.Side{{Table: "events", Column: "run_id", Of: "?"}},
+	Sides: []rows.Side{{Table: "events", Column: "run_id", Of: "?"}},
+	Held: []engine.RowSet{
+		{Table: "schema_migrations", Where: "1", Shared: true}, {Table: "handlers", Where: "run_id = ?1"}, {Table: "ticks", Where: "run_id = ?1"},
+		{Table: "workflow_state", Where: "run_id = ?1"}, {Table: "events", Where: "run_id = ?1"},
+	},
 	Large:     []string{"state_json", "tick_data"},
 	Snapshots: "ticks", Seconds: true, Key: []string{"run_id"}, ID: "id",
 	Order: []string{"sequence", "id"},

@@ -47,6 +47,12 @@ var kind = rows.Kind{
 		{Table: "mastra_thread_state", Column: "threadId", Of: "SELECT ? WHERE ? = ''"},
 		{Table: "mastra_resources", Column: "id", Of: "SELECT resourceId FROM mastra_threads WHERE id = ? AND ? = ''"},
 	},
+	Held: []engine.RowSet{
+		{Table: "mastra_resources", Where: "id IN (SELECT resourceId FROM mastra_threads WHERE id = ?1 AND ?2 = '')", Shared: true},
+		{Table: "mastra_threads", Where: "id = ?1 AND ?2 = ''"}, {Table: "mastra_thread_state", Where: "threadId = ?1 AND ?2 = ''"},
+		{Table: "mastra_messages", Where: "ifnull(thread_id, '') = ?1 AND ?2 = ''"},
+		{Table: "mastra_workflow_snapshot", Where: "ifnull(workflow_name, '') = ?1 AND ifnull(run_id, '') = ?2 AND (?2 <> '' OR ?1 = '')"},
+	},
 	Large: []string{"snapshot", "metadata", "content"},
 	Snapshots: `(SELECT rowid AS rowid, ifnull(thread_id, '') AS name, '' AS run, id, ifnull(createdAt, '') AS at, ifnull(role, '') AS role, ifnull(type, '') AS type, content AS data FROM mastra_messages
 		UNION ALL SELECT rowid, ifnull(workflow_name, ''), ifnull(run_id, ''), ifnull(run_id, ''), ifnull(updatedAt, ''), '', '', snapshot FROM mastra_workflow_snapshot)`,

@@ -45,6 +45,11 @@ var kind = rows.Kind{
 		sessions: "session_id created_at updated_at",
 		messages: "id session_id message_data created_at",
 	},
+	Held: []engine.RowSet{
+		{Table: sessions, Where: "session_id = ?1"}, {Table: messages, Where: "session_id = ?1"}, {Table: "message_structure", Where: "session_id = ?1"},
+		{Table: "turn_usage", Where: "session_id = ?1"}, {Table: "branch_reservations", Where: "session_id = ?1"},
+		{Table: "session_clear_generations", Where: "session_id = ?1"},
+	},
 	Large:   []string{"message_data"},
 	Renamed: true, Seconds: true, Snapshots: messages, Key: []string{"session_id"}, ID: "id",
 	Damage: model.Fault{Severity: model.Loses, Meaning: "the item is no JSON", Verdict: "passes over the item"},

@@ -59,6 +59,12 @@ var agent = &chat.Agent{
 		return &format{Databases: chat.Databases{Dir: dir, Default: database, Tables: olderTables, Later: newerTables,
 			Unread: map[string]string{"session_v2": "sessions of an opencode 2 with other tables are not read"}}}
 	},
+	Tables: &engine.Tables{
+		In: []string{"*.db"}, Beside: []string{storage, exports},
+		NotBack: "opencode takes in a session by its own import alone, and its database may be in use: hindcast continue makes one for it",
+		List: engine.ListRows([]engine.IDColumn{{Table: "session", Column: "id"}, {Table: "message", Column: "session_id"},
+			{Table: "session_v2", Column: "id"}, {Table: "session_message", Column: "session_id"}, {Table: "event", Column: "aggregate_id"}}, rowSets()...),
+	},
 	Levels: []watch.Level{{Name: exports}},
 	Moved:  chat.Moved{Variable: "OPENCODE_DB"}, Database: database,
 	Places: func(around store.Surroundings) []string {
@@ -81,6 +87,18 @@ var olderTables = map[string]string{
 	"session": "id parent_id title directory time_updated",
 	"message": "id session_id time_created time_updated data",
 	"part":    "id message_id session_id time_updated data",
+}
+
+// rowSets returns the rows of a session. What belongs to an account stays out.
+func rowSets() []engine.RowSet {
+	sets := []engine.RowSet{
+		{Table: "migration", Where: "1", Shared: true}, {Table: "project", Where: "id = (SELECT project_id FROM session WHERE id = ?1)", Shared: true},
+		{Table: "session", Where: "id = ?1"}, {Table: "session_v2", Where: "id = ?1"}, {Table: "event_sequence", Where: "aggregate_id = ?1"}, {Table: "event", Where: "aggregate_id = ?1"},
+	}
+	for _, table := range append([]string{"message", "part", "todo"}, next...) {
+		sets = append(sets, engine.RowSet{Table: table, Where: "session_id = ?1"})
+	}
+	return sets
 }
 
 // format implements chat.Forker, chat.Identifier, chat.Sizer, chat.Caller and
