@@ -54,8 +54,8 @@ func readFields(t *jsontape.Tape, n Node) fields {
 			f.redacted = c
 		case "message":
 			f.wrapped = c
-		case "kwargs":
-			if openEnvelope(t, n) >= 0 {
+		case "kwargs", "data":
+			if openEnvelope(t, n) == c {
 				f.wrapped, f.traits = c, f.traits|traitLangChain
 			}
 		case "tracking_id":
@@ -77,6 +77,9 @@ func (c *Conversation) readMessage(n Node) {
 		m, f = f.redacted, readFields(t, f.redacted)
 	case f.role < 0 && t.Kind(f.wrapped) == jsontape.Object:
 		role, outer := className(t, n), f.traits
+		if role < 0 && outer&traitLangChain != 0 {
+			role = f.kind
+		}
 		m, f = f.wrapped, readFields(t, f.wrapped)
 		f.role, f.traits = max(f.role, role), f.traits|outer
 	case f.role < 0 && c.readItem(n, f.kind):

@@ -145,14 +145,21 @@ var langChainKinds = []string{"human", "ai", "tool", "system", "AIMessageChunk"}
 
 // isLangChain reports whether n is a message of LangChain, whose "type" is kind.
 func isLangChain(t *jsontape.Tape, n, kind Node) bool {
-	return t.Find(n, "content") >= 0 && t.Find(n, "response_metadata") >= 0 &&
-		slices.ContainsFunc(langChainKinds, func(known string) bool { return isText(t, kind, known) })
+	return t.Find(n, "content") >= 0 && t.Find(n, "response_metadata") >= 0 && isLangChainKind(t, kind)
+}
+
+// isLangChainKind reports whether n is the type of a message of LangChain.
+func isLangChainKind(t *jsontape.Tape, n Node) bool {
+	return slices.ContainsFunc(langChainKinds, func(known string) bool { return isText(t, n, known) })
 }
 
 // openEnvelope returns the message in LangChain's envelope {"lc": 1, "id": […,
-// "AIMessage"], "kwargs": {…}}, or None.
+// "AIMessage"], "kwargs": {…}}, or in {"type": "ai", "data": {…}} of messages_to_dict, or None.
 func openEnvelope(t *jsontape.Tape, n Node) Node {
 	if inner := t.Find(n, "kwargs"); t.Find(n, "lc") >= 0 && t.Find(inner, "content") >= 0 {
+		return inner
+	}
+	if inner := t.Find(n, "data"); inner >= 0 && t.Find(inner, "content") >= 0 && isLangChainKind(t, t.Find(n, "type")) {
 		return inner
 	}
 	return jsontape.None

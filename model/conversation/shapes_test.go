@@ -24,6 +24,9 @@ func TestDecode_oddShapes(t *testing.T) {
 		"a redacted message":              {`{"message":{"role":"user","content":"x"},"redact_message":{"role":"user","content":[{"text":"a"},{"text":"b"}]}}`, User, []BlockKind{Text, Text}, "text"},
 		"a redaction that is null":        {`{"message":{"role":"user","content":[{"text":"a"}]},"redact_message":null}`, User, []BlockKind{Text}, "text"},
 		"an envelope of LangChain":        {`{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"kwargs":{"content":"c"}}`, User, []BlockKind{Text}, "text"},
+		"a message of messages_to_dict":   {`{"type":"ai","data":{"content":"","additional_kwargs":{},"response_metadata":{},"type":"ai","tool_calls":[{"name":"f","args":{"a":1},"id":"a","type":"tool_call"}]}}`, Assistant, []BlockKind{ToolCall}, "tool call f"},
+		"one without its own type":        {`{"type":"human","data":{"content":"c"}}`, User, []BlockKind{Text}, "text"},
+		"a result of messages_to_dict":    {`{"type":"tool","data":{"content":"1","response_metadata":{},"type":"tool","tool_call_id":"a"}}`, Tool, []BlockKind{ToolResult}, "tool result"},
 		"an empty text beside a call":     {`{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}`, Assistant, []BlockKind{ToolCall}, "tool call f"},
 		"an empty text without calls":     {`{"role":"assistant","content":""}`, Assistant, []BlockKind{Text}, "text"},
 		"a call of the provider":          {`{"type":"web_search_call","id":"ws","status":"completed"}`, Assistant, []BlockKind{Unknown}, "unknown block web_search_call"},
@@ -300,6 +303,9 @@ func TestPair(t *testing.T) {
 func TestDecode_alike(t *testing.T) {
 	if got := recordOf(t, `[{"kwargs":{"content":"c"},"x":1}]`).Len(); got != 0 {
 		t.Errorf("kwargs without a mark of LangChain are %d messages", got)
+	}
+	if got := recordOf(t, `[{"type":"event","data":{"content":"c"}}]`).Len(); got != 0 {
+		t.Errorf("data of another type are %d messages", got)
 	}
 	if got := recordOf(t, `[`+gemText+`]`).Framework(); got != Gemini {
 		t.Errorf("parts of a model are of %v", got)
