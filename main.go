@@ -135,7 +135,7 @@ func screen(ctx context.Context, what cli.Shown) error {
 		return err
 	}
 	options := opening(what)
-	options.Keys, options.ThemeNames = keys, what.Theme
+	options.Keys, options.ThemeNames, options.Plain = keys, what.Theme, what.Plain
 	options.Labels, options.Share = labels.New(ownData()), what.Share
 	options.Ledger = ledger.New(keptNotes())
 	options.Around = around()

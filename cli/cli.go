@@ -103,6 +103,8 @@ type Shown struct {
 	Wait    time.Duration
 	// Session is shown at once; "" for the list of sessions.
 	Session string
+	// Plain tells it line by line, for a person who cannot see it.
+	Plain bool
 	// Theme is how it is drawn, in the words of look.Read; "" to go by the environment.
 	Theme string
 	// Demo says that the store is the built-in demo, because no store was found.
@@ -153,7 +155,7 @@ func Run(ctx context.Context, a *App, args []string) int {
 }
 
 func (a *App) rootCommand() *cobra.Command {
-	version := false
+	version, plain := false, false
 	root := &cobra.Command{
 		Use:   "hindcast [STORE...] [SESSION]",
 		Short: "travel through the sessions of an agent, and put one back",
@@ -193,12 +195,13 @@ lists them.`,
 			if asJSON(cmd) {
 				return usagef("the screen has no --json; the commands have it: see hindcast --help")
 			}
-			return a.showScreen(cmd, args)
+			return a.showScreen(cmd, args, plain)
 		},
 	}
 	// A flag of its own, because cobra prints a version through a template. A template
 	// calls methods by name, so the linker would keep every method of the program.
 	root.Flags().BoolVarP(&version, "version", "v", false, "version for hindcast")
+	root.Flags().BoolVar(&plain, "plain", false, "tell the screen line by line and take words, as for a screen reader")
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		if version {
 			return nil

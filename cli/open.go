@@ -235,25 +235,26 @@ func (r *reasons) briefLine() string {
 
 // showScreen shows the store that was named, or the sessions of all that are found, or the demo. What is wrong with the
 // words is told before the output is.
-func (a *App) showScreen(cmd *cobra.Command, args []string) (err error) {
+func (a *App) showScreen(cmd *cobra.Command, args []string, plain bool) (err error) {
 	ctx := cmd.Context()
 	var what Shown
-	if a.OutTerminal || len(args) > 0 {
+	shows := a.OutTerminal || plain
+	if shows || len(args) > 0 {
 		what, err = a.chooseStore(cmd, args)
 	}
 	if what.Home != nil {
 		defer what.Home.Close() // whatever was written is whole by then
 	}
-	if err == nil && what.Without != nil && !a.OutTerminal && len(args) > 0 {
+	if err == nil && what.Without != nil && !shows && len(args) > 0 {
 		err = a.lookBelow(ctx, what)
 	}
 	if err != nil {
 		return err
 	}
-	if !a.OutTerminal {
-		return errors.New("the screen needs a terminal, and the output is not one; use hindcast log, show or diff instead")
+	if !shows {
+		return errors.New("the screen needs a terminal, and the output is not one; use --plain, or hindcast log or show")
 	}
-	what.Share, what.Theme = a.shareNew, a.theme
+	what.Share, what.Theme, what.Plain = a.shareNew, a.theme, plain
 	var instead store.Store
 	if without := what.Without; without != nil {
 		what.Without = func(ctx context.Context) (shown Shown, err error) {

@@ -362,7 +362,7 @@ func (r *runReader) fingerprint(c Call) Call {
 	return c
 }
 
-// foldSpace folds white space, also that which JSON escapes.
+// foldSpace folds white space, and the white space that JSON escapes.
 func foldSpace(text string) string {
 	if strings.Contains(text, `\`) {
 		text = strings.NewReplacer(`\\`, `\\`, `\n`, " ", `\t`, " ", `\r`, " ").Replace(text)

@@ -89,6 +89,8 @@ type Options struct {
 	Zone *time.Location
 	// Getenv gives the environment; nil for os.Getenv.
 	Getenv func(string) string
+	// Plain tells the screen line by line and takes lines, for a person who cannot see it. Theme is not used then.
+	Plain bool
 	// Temp is where the files for the editor are made, in folders that no other user
 	// can enter; "" for the system's folder for such files.
 	Temp string
@@ -130,6 +132,9 @@ func (o Options) fillDefaults() (Options, error) {
 	if o.Keys == nil {
 		o.Keys = keymap.Default()
 	}
+	if o.Plain {
+		o.Theme = plainTheme()
+	}
 	if o.Theme == nil {
 		choice, err := theme.Choose(o.ThemeNames, o.Getenv)
 		if err != nil {
@@ -167,6 +172,9 @@ func Run(ctx context.Context, o Options) error {
 	m, err := New(ctx, o)
 	if err != nil {
 		return err
+	}
+	if o.Plain {
+		return m.runPlain(ctx)
 	}
 	in, shut, err := m.openKeyboard()
 	if err != nil {
