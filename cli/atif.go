@@ -19,11 +19,24 @@ import (
 	"hindcast/store"
 )
 
-// exportTrajectory writes the conversation in a snapshot of a session as one document in ATIF, to a new file or, where that
+// runFormat writes a run as one document. A run has the session root around it.
+type runFormat struct {
+	name     string
+	document func(r *agentRun, root string) (any, error)
+}
+
+const nameATIF, nameOTLP = "ATIF", "OTLP"
+
+var (
+	formatATIF = runFormat{nameATIF, func(r *agentRun, root string) (any, error) { return r.trajectory(root) }}
+	formatOTLP = runFormat{nameOTLP, func(r *agentRun, _ string) (any, error) { return r.newTraces() }}
+)
+
+// exportRun writes the conversation in a snapshot of a session as one document in a format, to a new file or, where that
 // is "", to the standard output.
-func (a *App) exportTrajectory(ctx context.Context, p *printer, s store.Store, sessions []string, how *sharing, to string) (err error) {
+func (a *App) exportRun(ctx context.Context, p *printer, s store.Store, sessions []string, how *sharing, to string, in runFormat) (err error) {
 	if len(sessions) > 1 || strings.Contains(how.only, "..") {
-		return usagef("export: a document in ATIF is one conversation: name one session, and one snapshot with --only")
+		return usagef("export: a document in %s is one conversation: name one session, and one snapshot with --only", in.name)
 	}
 	session := ""
 	if len(sessions) == 0 {
@@ -46,7 +59,7 @@ func (a *App) exportTrajectory(ctx context.Context, p *printer, s store.Store, s
 	if err != nil {
 		return err
 	}
-	document, err := root.trajectory(session)
+	document, err := in.document(root, session)
 	if err != nil {
 		return err
 	}
@@ -176,6 +189,31 @@ func redactRuns(redactor *redact.Redactor, all []*agentRun) error {
 	return nil
 }
 
+// silentError returns the error of a run without a message.
+func (r *agentRun) silentError(format string) error {
+	return &advisedError{fmt.Errorf("export: the state of %.80q has no messages, and %s has nothing else", r.session, format), "Without --" + strings.ToLower(format) + ", export writes the states."}
+}
+
+// newTraces returns the spans of a run and of the runs of its sub-agents.
+func (r *agentRun) newTraces() (*transcript.Traces, error) {
+	t := transcript.NewTraces(r.agent.Name)
+	for _, of := range r.listAll(nil) {
+		tape, err := jsontape.Parse(of.state)
+		if err != nil {
+			return nil, err
+		}
+		c := conversation.Decode(tape)
+		if c.Len() != len(of.came) { // prompts were left out
+			of.came = make([]query.Arrival, c.Len())
+		}
+		t.AddConversation(of.session, of.agent, c, func(m int) time.Time { return of.came[m].At })
+	}
+	if t.Len() == 0 {
+		return nil, r.silentError(nameOTLP)
+	}
+	return t, nil
+}
+
 // trajectory returns the document of a run. root is the session of the run around all.
 func (r *agentRun) trajectory(root string) (*transcript.Trajectory, error) {
 	tape, err := jsontape.Parse(r.state)
@@ -188,7 +226,7 @@ func (r *agentRun) trajectory(root string) (*transcript.Trajectory, error) {
 	}
 	t := transcript.NewTrajectory(r.session, c, func(m int) time.Time { return r.came[m].At })
 	if len(t.Steps) == 0 {
-		return nil, &advisedError{fmt.Errorf("export: the state of %.80q has no messages, and ATIF has nothing else", r.session), "Without --atif, export writes the states."}
+		return nil, r.silentError(nameATIF)
 	}
 	t.Agent = r.agent
 	started := map[int]int{}

@@ -238,8 +238,8 @@ func TestSchema_describesWhatCommandsPrint(t *testing.T) {
 	}
 }
 
-// remarked gives rows an alias and attributes.
-func remarked(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+// withRemarks gives rows an alias and attributes.
+func withRemarks(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		for row, err := range rows {
 			row.Header.Alias, row.Header.Attributes = "row-"+row.Header.ID, `{"status":"completed"}`
@@ -251,7 +251,7 @@ func remarked(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 }
 
 func (a *answers) everyCommand(t *testing.T) {
-	for name, rows := range map[string]*session{"demo": start(t, sample.Rows()), "hostile": start(t, hostile()), "steps": start(t, remarked(turns()))} {
+	for name, rows := range map[string]*session{"demo": start(t, sample.Rows()), "hostile": start(t, hostile()), "steps": start(t, withRemarks(turns()))} {
 		t.Run(name, func(t *testing.T) {
 			c := rows
 			var session string

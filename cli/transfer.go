@@ -27,7 +27,7 @@ import (
 // exportCommand is `hindcast export`.
 func (a *App) exportCommand() *cobra.Command {
 	var to string
-	var whole, atif bool
+	var whole, atif, otlp bool
 	var how sharing
 	cmd := &cobra.Command{
 		Use:   "export [STORE...] [SESSION]...",
@@ -41,18 +41,22 @@ whole, which takes the room of all of them. On a terminal a line shows how far i
 --atif writes one conversation instead, in ATIF, Harbor's trajectory format 1.8: that at
 the head, or with --only at a snapshot, such as one before a compaction. Results stand
 with their calls, each message has the time, tokens and price that are known, and the
-runs of sub-agents are in it, too.
+runs of sub-agents are in it, too. --otlp writes it as spans in OTLP's JSON, with the
+attributes of OpenTelemetry's semantic conventions for generative AI, version 1.37.0: a
+span for each answer of the model, with the messages since the answer before. The map
+that opens such a file is in the README of the kind mapped.
 
 ` + redacts,
 		Example: `  hindcast export trips.db -o trips.jsonl
   hindcast export trips.db trip-planner --only 3..11.1 --redact -o part.jsonl
   hindcast export trips.db trip-planner | hindcast import - copy.db
   hindcast export trips.db --whole | jq .state.messages
-  hindcast export projects 7ffd5cb9 --atif -o trajectory.json`,
+  hindcast export projects 7ffd5cb9 --atif -o trajectory.json
+  hindcast export projects 7ffd5cb9 --otlp -o spans.json`,
 		Args:              argsBetween(0, 1000),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.runAnswer(func(ctx context.Context, p *printer, args []string) error {
-			if p.json && to == "" && !atif {
+			if p.json && to == "" && !atif && !otlp {
 				return usagef("export: the rows are JSON lines, which is not one document: with --json, name a file with -o")
 			}
 			s, sessions, h, err := a.findSessions(ctx, args)
@@ -60,8 +64,11 @@ runs of sub-agents are in it, too.
 				return err
 			}
 			defer h.Close()
-			if atif {
-				return a.exportTrajectory(ctx, p, s, sessions, &how, to)
+			switch {
+			case atif:
+				return a.exportRun(ctx, p, s, sessions, &how, to, formatATIF)
+			case otlp:
+				return a.exportRun(ctx, p, s, sessions, &how, to, formatOTLP)
 			}
 			done := tally{Store: to}
 			what, err := a.shareRows(ctx, s, sessions, &how)
@@ -98,9 +105,10 @@ runs of sub-agents are in it, too.
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
 	cmd.Flags().BoolVar(&whole, "whole", false, "write each state whole, for other programs")
 	cmd.Flags().BoolVar(&atif, "atif", false, "write one conversation in ATIF, Harbor's trajectory format")
+	cmd.Flags().BoolVar(&otlp, "otlp", false, "write one conversation as spans in OTLP, OpenTelemetry's format")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if whole && atif {
-			return usagef("--whole and --atif are two forms: give one of them")
+		if whole && atif || whole && otlp || atif && otlp {
+			return usagef("--whole, --atif and --otlp are different forms: give one of them")
 		}
 		return nil
 	}

@@ -228,6 +228,9 @@ func (b *Block) readSpelled(t *jsontape.Tape, kind Node) bool {
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(n, "name"), t.Find(n, "arguments")
 	case isText(t, kind, "tool_call_response"):
 		b.Kind, b.ID, b.Body = ToolResult, t.Find(n, "id"), max(t.Find(n, "response"), t.Find(n, "result"))
+		if t.Kind(t.Find(n, "is_error")) == jsontape.True { // what Hindcast writes beside the conventions
+			b.Status = Failed
+		}
 	case isText(t, kind, "tool-call"):
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "toolCallId"), t.Find(n, "toolName"), max(t.Find(n, "input"), t.Find(n, "args"))
 	case isText(t, kind, "tool-result"):

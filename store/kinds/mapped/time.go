@@ -30,12 +30,14 @@ var layouts = []string{
 	time.RFC1123Z,                       //
 }
 
-// readTime reads a time from a text or a number.
+// readTime reads a time from a text or a number. The text "0" is no time: OTLP writes it where the time is not known.
 func readTime(t *jsontape.Tape, n jsontape.Node) (time.Time, error) {
 	var text string
 	switch t.Kind(n) {
 	case jsontape.String:
-		text = t.Text(n)
+		if text = t.Text(n); text == "0" {
+			return time.Time{}, nil
+		}
 	case jsontape.Number:
 		text = string(t.Raw(n))
 	default:
