@@ -25,6 +25,8 @@ type Kind struct {
 	OpenAt func(ctx context.Context, at Site) (store.Store, error)
 	// Copied says that the files may be in a bucket, and Served that the tables may be in a database on a server.
 	Copied, Served bool
+	// NoIndex says that a list of the sessions looks at no files but theirs, and at what lies in their folders.
+	NoIndex bool
 	// Tables describes the rows of sessions in databases; nil for a kind without databases.
 	Tables *Tables
 }

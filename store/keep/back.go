@@ -342,14 +342,26 @@ func (s *goneStore) applyBack(ctx context.Context, plan model.Plan) (done model.
 	return done, nil
 }
 
-// makeNew makes the new session of a plan.
-func (s *goneStore) makeNew(ctx context.Context, carry *backPlan) (done model.Receipt, err error) {
-	into := carry.into
-	if dir, _, _ := into.Features().LabelFile(ctx, carry.session); !isFolder(dir) { // the journal lies in it
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			into, err = s.openLaid(ctx, carry.over, true)
+// openInFolder opens the store with kept files laid over it, in the folder dir that has its journal. It makes that folder unless it exists.
+func (s *goneStore) openInFolder(ctx context.Context, session string, list []backFile, deep bool) (on store.Store, dir string, err error) {
+	for made := false; ; made = true {
+		if on, err = s.openLaid(ctx, list, deep); err != nil {
+			return nil, "", err
 		}
-		if err != nil {
+		if dir, _, _ = on.Features().LabelFile(ctx, session); made || isFolder(dir) {
+			return on, dir, nil
+		}
+		if err = errors.Join(os.MkdirAll(dir, 0o700), on.Close()); err != nil {
+			return nil, "", err
+		}
+	}
+}
+
+// makeNew makes the new session of a plan.
+func (s *goneStore) makeNew(ctx context.Context, carry *backPlan) (done model.Receipt, _ error) {
+	into, err := carry.into, error(nil)
+	if dir, _, _ := into.Features().LabelFile(ctx, carry.session); !isFolder(dir) {
+		if into, _, err = s.openInFolder(ctx, carry.session, carry.over, true); err != nil {
 			return done, err
 		}
 		s.keepOpen(into)
@@ -364,19 +376,9 @@ func (s *goneStore) makeNew(ctx context.Context, carry *backPlan) (done model.Re
 
 // writeFiles writes the files of a plan in one entry of the journal of their storage, and returns its number.
 func (s *goneStore) writeFiles(ctx context.Context, carry *backPlan) (entry int64, err error) {
-	on, err := s.openLaid(ctx, s.allMissing(), false)
+	on, dir, err := s.openInFolder(ctx, carry.session, s.allMissing(), false)
 	if err != nil {
 		return 0, err
-	}
-	dir, _, _ := on.Features().LabelFile(ctx, carry.session)
-	if !isFolder(dir) { // the journal lies in it
-		err = errors.Join(os.MkdirAll(dir, 0o700), on.Close())
-		if err == nil {
-			on, err = s.openLaid(ctx, s.allMissing(), false)
-		}
-		if err != nil {
-			return 0, err
-		}
 	}
 	defer func() { err = errors.Join(err, on.Close()) }()
 	var list []store.GivenFile

@@ -173,11 +173,17 @@ func listThrough(ctx context.Context, k engine.Kind, at string, isFolder bool, s
 	if err != nil {
 		return err
 	}
-	for _, failed := range store.AnyOrder(ctx, s) {
-		if failed != nil {
-			err = fmt.Errorf("list %q: %w", at, failed)
-			break
+	if tally := s.Features().Tally; k.NoIndex && tally != nil { // it looks at the files, and reads none
+		_, _, err = tally(ctx)
+	} else {
+		for _, failed := range store.AnyOrder(ctx, s) {
+			if err = failed; err != nil {
+				break
+			}
 		}
+	}
+	if err != nil {
+		err = fmt.Errorf("list %q: %w", at, err)
 	}
 	return errors.Join(err, s.Close())
 }

@@ -64,6 +64,8 @@ type Agent struct {
 	Database string
 	// Lacks says why no session can be made that the agent resumes, "" where one can.
 	Lacks string
+	// NoIndex is that of [engine.Kind].
+	NoIndex bool
 	// Tables are the rows of its sessions in databases; nil for an agent without databases.
 	Tables *engine.Tables
 	// Passes says how the agent treats a damaged record.
@@ -82,7 +84,7 @@ func (a *Agent) Kind(cache *files.Cache) engine.Kind {
 	_, continues := a.Format("").(Continuer)
 	return engine.Kind{
 		Kind: store.Kind{Name: a.Name, Framework: a.Framework, Files: a.Files, Likens: true, Places: a.allPlaces, Continues: continues},
-		Sign: a.sign, Copied: !a.Local, Tables: a.Tables,
+		Sign: a.sign, Copied: !a.Local, Tables: a.Tables, NoIndex: a.NoIndex,
 		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return a.Open(ctx, at, cache) },
 	}.Derive()
 }

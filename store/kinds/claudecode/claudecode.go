@@ -55,7 +55,8 @@ const projects = "projects"
 var moved = chat.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects}
 
 var agent = &chat.Agent{
-	Name: "claude-code", Framework: "Claude Code", IDs: "the uuid of the record; of an answer of several records, that of the first",
+	NoIndex: true,
+	Name:    "claude-code", Framework: "Claude Code", IDs: "the uuid of the record; of an answer of several records, that of the first",
 	Roots: []string{projects, "."}, Home: "claude",
 	Inner:  inner,
 	Shape:  "PROJECT/SESSION.jsonl with records of Claude Code",

@@ -43,7 +43,8 @@ import (
 func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 var agent = &chat.Agent{
-	Name: "pi", Framework: "pi", IDs: "pi named the entry; of version 1, its line",
+	NoIndex: true,
+	Name:    "pi", Framework: "pi", IDs: "pi named the entry; of version 1, its line",
 	Roots: []string{".", "agent/sessions", "sessions"}, Home: "pi",
 	Inner:  inner,
 	Shape:  "--PROJECT--/TIME_ID.jsonl with the header of a session",
