@@ -89,7 +89,7 @@ var directions = []struct {
 		"what tests of panes share may know no pane"},
 	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/look", "hindcast/diff", "hindcast/query", "hindcast/query/ledger", "hindcast/store", "hindcast/store/home", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
 		"the screen knows stores through the port only"},
-	{"hindcast/cli", []string{"hindcast/look", "hindcast/mcp", "hindcast/store/home", "hindcast/store/survey", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/query/ledger", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
+	{"hindcast/cli", []string{"hindcast/look", "hindcast/mcp", "hindcast/store/home", "hindcast/store/survey", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/query/ledger", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth", "github.com/BurntSushi/toml"},
 		"the plain face must work where no screen does"},
 	{"hindcast/agent", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/...", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes"},
 		"what records runs in other people's programs: the port, the model, and no exporter"},

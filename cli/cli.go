@@ -129,7 +129,7 @@ const (
 const anySDK = "any"
 
 // Run runs the command line, without the program's name, and returns the exit
-// code: 0 done, 1 failed, 2 wrong usage, 3 the doctor found faults. Whatever
+// code: 0 done, 1 failed, 2 wrong usage, 3 the doctor found faults or a check failed. Whatever
 // went wrong has been written to a.Err.
 func Run(ctx context.Context, a *App, args []string) int {
 	root := a.rootCommand()
@@ -259,7 +259,7 @@ lists them.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Look", []*cobra.Command{a.sessionsCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.filesCommand(), a.commandsCommand(), a.historyCommand(), a.blameCommand(), a.findCommand(), a.bisectCommand(), a.grepCommand(), a.divergeCommand(), a.statsCommand(), a.messagesCommand(), a.contextCommand(), a.checkpointCommand(), a.labelCommand(), a.labelsCommand(), a.doctorCommand()}},
+		{"Look", []*cobra.Command{a.sessionsCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.filesCommand(), a.commandsCommand(), a.historyCommand(), a.blameCommand(), a.findCommand(), a.bisectCommand(), a.grepCommand(), a.divergeCommand(), a.checkCommand(), a.statsCommand(), a.messagesCommand(), a.contextCommand(), a.checkpointCommand(), a.labelCommand(), a.labelsCommand(), a.doctorCommand()}},
 		{"Go back", []*cobra.Command{a.restoreCommand(), a.forkCommand(), a.continueCommand(kinds), a.editCommand(), a.runCommand(), a.undoCommand(), a.redoCommand(), a.journalCommand(), a.repairCommand(), a.purgeCommand(), a.giveBackCommand(), a.forgetCommand()}},
 		{"Move", []*cobra.Command{a.exportCommand(), a.reportCommand(), a.importCommand(), a.convertCommand(), a.keepCommand()}},
 		{"Other", []*cobra.Command{a.homeCommand(), a.demoCommand(), a.licensesCommand(), a.manCommand(), a.mcpCommand(), a.schemaCommand(), a.versionCommand()}},

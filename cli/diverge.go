@@ -79,7 +79,7 @@ by what an expression of jq says of each: it sees an element of runs of --json.`
 					case err != nil:
 						err = fmt.Errorf("diverge: %w", err)
 					case p.json:
-						err = p.writeDocument(c.document())
+						err = p.writeDocument(c.newDocument())
 					default:
 						p.writeRuns(c, full)
 					}

@@ -72,19 +72,20 @@ func writableTime(t time.Time) *time.Time {
 // loggedJSON is an element of `log --json`.
 type loggedJSON struct {
 	headerJSON
-	Unread int `json:"unread,omitempty"`
+	Unread int        `json:"unread,omitempty"`
+	Flags  []flagJSON `json:"flags,omitempty"`
 }
 
 // headersJSON yields the snapshots in drawn order, from a row on. The first has how many records of
-// the session are unread.
-func headersJSON(t *model.Timeline, rows rowSpan, unread int) iter.Seq2[loggedJSON, error] {
+// the session are unread; flags has those whose last call a snapshot adds.
+func headersJSON(t *model.Timeline, rows rowSpan, unread int, flags map[model.Node][]flagJSON) iter.Seq2[loggedJSON, error] {
 	return func(yield func(loggedJSON, error) bool) {
 		for row := rows.from; row < rows.to; row++ {
 			r := t.Row(row)
 			if r.Kind != model.RowNode {
 				continue
 			}
-			if !yield(loggedJSON{headerOf(t, r.Node), unread}, nil) {
+			if !yield(loggedJSON{headerOf(t, r.Node), unread, flags[r.Node]}, nil) {
 				return
 			}
 			unread = 0

@@ -44,7 +44,7 @@ type advisedError struct {
 func (e *advisedError) Error() string { return e.err.Error() }
 func (e *advisedError) Unwrap() error { return e.err }
 
-// errFaults says that the doctor found faults, which it has printed.
+// errFaults says that the doctor found faults, or a check breaches, which it has printed.
 var errFaults = errors.New("faults found")
 
 // argsBetween asks for a number of arguments.

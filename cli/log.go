@@ -67,6 +67,7 @@ func latestOf(ctx context.Context, h *home.Home) (home.Session, error) {
 // logCommand is `hindcast log`.
 func (a *App) logCommand() *cobra.Command {
 	var last int
+	var flags bool
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	cmd := a.readingCommand(oneOrHead, &cobra.Command{
@@ -82,6 +83,11 @@ last. With SNAPSHOT it is what stands around that one.
   (name)  its label; see hindcast label
   {id, status=done}  the program's own id for it, and what it says about it
 
+--flags lists below the tree the calls on the active path that may be wasted, with the
+tokens of their answers: one that got the same result three times or more in a turn while
+no file changed, those that failed for the same reason as one before, and an edit that
+was taken back. This follows from the calls alone, and reads the states.
+
 With --json it is one array of headers in the same order.`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
 		t, around, err := of.resolveAround(ctx)
@@ -96,14 +102,25 @@ With --json it is one array of headers in the same order.`,
 		if err != nil {
 			return err
 		}
+		var flagged *run
+		if flags && t.Head() != model.NoNode {
+			runs, err := readRuns(ctx, []tip{{of, t, t.Head()}}, nil)
+			if err != nil {
+				return fmt.Errorf("log: %w", err)
+			}
+			flagged = &runs[0]
+		}
 		if p.json {
-			return writeArray(p, headersJSON(t, rows, unread))
+			return writeArray(p, headersJSON(t, rows, unread, flagged.flagsByVisit()))
 		}
 		mark := ""
 		if unread > 0 {
 			mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), shellWord(of.address), shellWord(of.session))
 		}
 		p.writeLog(of.session, mark, model.NounsOf(of.store.Kind()), t, rows)
+		if flags {
+			p.writeFlags(flagged)
+		}
 		return nil
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -113,6 +130,7 @@ With --json it is one array of headers in the same order.`,
 		return nil
 	}
 	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last `N` snapshots that are drawn, or N around SNAPSHOT; 0 for all, or 20 around SNAPSHOT")
+	cmd.Flags().BoolVar(&flags, "flags", false, "also list the calls that may be wasted")
 	return cmd
 }
 

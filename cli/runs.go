@@ -25,7 +25,7 @@ import (
 	"hindcast/store/home"
 )
 
-// run is a line of a session with what its calls say.
+// run is a line of a session, read call by call.
 type run struct {
 	tip
 	*query.Run
@@ -159,7 +159,7 @@ func (o *subject) everyTip(ctx context.Context) (tips []tip, err error) {
 	return tips, nil
 }
 
-// fillInfo fills in what the stores' lists know of sessions that were found by their ids alone. Each list is read once.
+// fillInfo fills in the information of the lists of the stores about sessions that were found by their ids alone. Each list is read once.
 func fillInfo(ctx context.Context, tips []tip) error {
 	missing := map[store.Store]map[string][]*subject{}
 	for i := range tips {
@@ -195,6 +195,10 @@ func readRuns(ctx context.Context, tips []tip, list *prices.List) ([]run, error)
 	}
 	places := map[*model.Timeline]int{}
 	var sessions [][]int // the tips of each
+	var priced query.Prices
+	if list != nil {
+		priced = list
+	}
 	for i := range tips {
 		at, known := places[tips[i].Timeline]
 		if !known {
@@ -209,7 +213,7 @@ func readRuns(ctx context.Context, tips []tip, list *prices.List) ([]run, error)
 		q := query.Open(first.store, first.Timeline)
 		for _, i := range sessions[at] {
 			t := &tips[i]
-			r, err := q.ReadRun(ctx, t.Timeline, t.node, t.info.Project, list)
+			r, err := q.ReadRun(ctx, t.Timeline, t.node, t.info.Project, priced)
 			if err != nil {
 				failed[at] = fmt.Errorf("%.80q: %w", t.session, err)
 				return
@@ -229,6 +233,7 @@ type runJSON struct {
 	Project   string        `json:"project,omitempty"`
 	Turns     []runTurnJSON `json:"turns"`
 	Calls     []callJSON    `json:"calls"`
+	Flags     []flagJSON    `json:"flags"`
 	Sum       sumJSON       `json:"sum"`
 	Elapsed   *float64      `json:"elapsedMs,omitempty"`
 	Failed    int           `json:"failed"`
@@ -244,6 +249,58 @@ type runTurnJSON struct {
 	From   int     `json:"from"`
 	To     int     `json:"to"`
 	Sum    sumJSON `json:"sum"`
+}
+
+// flagJSON is a flag of a run.
+type flagJSON struct {
+	Kind   string  `json:"kind"`
+	Name   string  `json:"name"`
+	Text   string  `json:"text"`
+	Calls  []int   `json:"calls"`
+	Tokens float64 `json:"tokens"`
+}
+
+// flagDocument returns the document of a flag. Its name is that of the last call.
+func (r *run) flagDocument(f *query.Flag) flagJSON {
+	return flagJSON{string(f.Kind), r.nameCall(f.Calls[len(f.Calls)-1]), conversation.OneLine(f.Text()), f.Calls, f.Tokens}
+}
+
+// flagsByVisit returns the flags by the visits of their last calls; nil of a nil run.
+func (r *run) flagsByVisit() map[model.Node][]flagJSON {
+	if r == nil {
+		return nil
+	}
+	flags := map[model.Node][]flagJSON{}
+	for _, f := range r.Run.Flags() {
+		n := r.Calls[f.Calls[len(f.Calls)-1]].Visit
+		flags[n] = append(flags[n], r.flagDocument(&f))
+	}
+	return flags
+}
+
+// writeFlags lists the flags of a run, which may be nil.
+func (p *printer) writeFlags(r *run) {
+	var flags []query.Flag
+	if r != nil {
+		flags = r.Run.Flags()
+	}
+	if len(flags) == 0 {
+		fmt.Fprintln(p, "\nno flags")
+		return
+	}
+	fmt.Fprintf(p, "\n%s\n", model.Count(len(flags), "flag"))
+	for i := range flags {
+		f := &flags[i]
+		var names []string
+		for _, c := range f.Calls {
+			names = append(names, r.nameCall(c))
+		}
+		line := strings.Join(names, " ") + "  " + printable.String(conversation.OneLine(f.Text()))
+		if f.Tokens > 0 {
+			line += "  " + model.ShortCount(f.Tokens) + " tokens"
+		}
+		fmt.Fprintln(p, p.fitLine("  "+line, 0))
+	}
 }
 
 // callJSON is a call of a run.
@@ -277,20 +334,20 @@ func (r *run) countFailed() (failed int) {
 	return failed
 }
 
-// elapsed returns the time from the first to the last snapshot; false where it is not known.
-func (r *run) elapsed() (time.Duration, bool) {
+// measureTime returns the time from the first to the last snapshot; false where it is not known.
+func (r *run) measureTime() (time.Duration, bool) {
 	d := r.To.Sub(r.From)
 	return d, !r.From.IsZero() && d >= 0
 }
 
-// document returns the document of a run.
-func (r *run) document() runJSON {
+// newDocument returns the document of a run.
+func (r *run) newDocument() runJSON {
 	out := runJSON{Store: r.store.Address(), Kind: r.store.Kind(), SessionID: r.session, Name: r.Name(r.node), Project: r.info.Project,
-		Turns: []runTurnJSON{}, Calls: []callJSON{}, Sum: sumOf(&r.Sum), Failed: r.countFailed(), Files: r.Files, Answer: r.Answer, Unread: r.Unread}
+		Turns: []runTurnJSON{}, Calls: []callJSON{}, Flags: []flagJSON{}, Sum: sumOf(&r.Sum), Failed: r.countFailed(), Files: r.Files, Answer: r.Answer, Unread: r.Unread}
 	if out.Files == nil {
 		out.Files = []string{}
 	}
-	if d, known := r.elapsed(); known {
+	if d, known := r.measureTime(); known {
 		ms := float64(d) / float64(time.Millisecond)
 		out.Elapsed = &ms
 	}
@@ -300,6 +357,9 @@ func (r *run) document() runJSON {
 	}
 	for i := range r.Calls {
 		out.Calls = append(out.Calls, r.callDocument(&r.Calls[i]))
+	}
+	for _, f := range r.Run.Flags() {
+		out.Flags = append(out.Flags, r.flagDocument(&f))
 	}
 	return out
 }
@@ -383,18 +443,18 @@ func (a *App) compareRuns(ctx context.Context, tips []tip, by *query.Expr) (*com
 	if c.rows, c.parts, err = query.AlignRuns(ctx, lines); err != nil || by == nil {
 		return c, err
 	}
-	return c, c.group(ctx, by)
+	return c, c.groupRuns(ctx, by)
 }
 
-// group groups the runs by the last output of an expression.
-func (c *comparison) group(ctx context.Context, by *query.Expr) error {
+// groupRuns groups the runs by the last output of an expression.
+func (c *comparison) groupRuns(ctx context.Context, by *query.Expr) error {
 	outputs, end := by.Outputs(ctx)
 	defer end()
 	outcomes := make([]string, len(c.runs))
 	lines := make([]*query.Run, len(c.runs))
 	for i := range c.runs {
 		r := &c.runs[i]
-		document, err := encodeJSON(r.document())
+		document, err := encodeJSON(r.newDocument())
 		if err != nil {
 			return err
 		}
@@ -428,7 +488,7 @@ func (r *run) nameCall(call int) string {
 	return r.Name(r.node)
 }
 
-// rowText says what stands in a row, by the first run that has it.
+// rowText returns the text of a row, as the first run with a cell there has it.
 func (c *comparison) rowText(row *query.RunRow) string {
 	for i, at := range row.Cells {
 		switch r := &c.runs[i]; {
@@ -442,14 +502,14 @@ func (c *comparison) rowText(row *query.RunRow) string {
 	return ""
 }
 
-// document returns the document of the comparison.
-func (c *comparison) document() runsJSON {
+// newDocument returns the document of the comparison.
+func (c *comparison) newDocument() runsJSON {
 	out := runsJSON{Rule: query.FingerprintRule, Runs: []runJSON{}, Rows: []runRowJSON{}, Groups: c.groups}
 	if c.parts < len(c.rows) {
 		out.Parts = &c.parts
 	}
 	for i := range c.runs {
-		out.Runs = append(out.Runs, c.runs[i].document())
+		out.Runs = append(out.Runs, c.runs[i].newDocument())
 	}
 	for i := range c.rows {
 		row := &c.rows[i]
@@ -677,7 +737,7 @@ func (p *printer) writeRunSums(c *comparison) {
 		if t := r.Sum.Input + r.Sum.Output; t > 0 {
 			tokens = model.ShortCount(t)
 		}
-		if d, known := r.elapsed(); known {
+		if d, known := r.measureTime(); known {
 			took = shortTime(float64(d.Milliseconds()))
 		}
 		none := "-"

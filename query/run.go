@@ -403,20 +403,19 @@ func cutProject(text, project string) string {
 	}
 }
 
-// ErrorClass returns the class of a failure: the tool, the exit code, and the first line of the result with its
-// numbers, paths and quoted texts left out. Two failures of one class fail for the same reason, as far as that line tells.
+// ErrorClass returns the class of a failure: the tool, the exit code, and the first line of the result without its
+// numbers, folders and quoted texts. Two failures of one class fail for the same reason, as far as that line tells.
 func ErrorClass(tool, exit, line string) string {
 	var words []string
 	for word := range strings.FieldsSeq(dropQuoted(line)) {
 		switch bare := strings.Trim(word, ".,:;()[]{}"); {
-		case strings.ContainsAny(bare, `/\`):
-			word = "…"
+		case strings.ContainsAny(bare, `/\`): // a line of another number is the same place
+			bare, _, _ = strings.Cut(bare[strings.LastIndexAny(bare, `/\`)+1:], ":")
+			word = "…/" + bare
 		case strings.ContainsAny(bare, "0123456789") && strings.Trim(bare, "0123456789.:,-+xsm%") == "":
 			word = "0"
 		}
-		if last := len(words) - 1; last < 0 || words[last] != word || word != "…" {
-			words = append(words, word)
-		}
+		words = append(words, word)
 	}
 	if exit != "" {
 		tool += " exit " + exit

@@ -133,7 +133,9 @@ func TestErrorClass(t *testing.T) {
 		a, b string
 		same bool
 	}{
-		{"no such file: /tmp/a/b.go", "no such file: ./c.go", true},
+		{"no such file: /tmp/a/b.go", "no such file: ./b.go", true},
+		{"no such file: /tmp/a/b.go", "no such file: ./c.go", false},
+		{"./a/b.go:12:3: undefined: x", "./a/b.go:40:1: undefined: x", true},
 		{"took 12.5s, of 3 tests 1 failed", "took 1.2s, of 30 tests 2 failed", true},
 		{`cannot find "x" here`, `cannot find "y z" here`, true},
 		{"TS2339: no property", "TS2551: no property", false},
