@@ -238,6 +238,7 @@ func everyCommand(session string) [][]string {
 		{"diverge", "mem:", session, session + ":#1"},
 		{"diverge", "mem:", "--all", "--by", ".calls | length"},
 		{"check", "mem:", session, "#0"},
+		{"why", "mem:", session},
 		{"check", "mem:", "--like", session},
 		{"stats", "mem:", session, "--snapshots", "--prune", "--model", "m\x1b[2J"},
 		{"show", "mem:", session, "head", "--state"},

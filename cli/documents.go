@@ -77,7 +77,7 @@ type loggedJSON struct {
 }
 
 // headersJSON yields the snapshots in drawn order, from a row on. The first has how many records of
-// the session are unread; flags has those whose last call a snapshot adds.
+// the session are unread; flags has the flags of a snapshot with their last call.
 func headersJSON(t *model.Timeline, rows rowSpan, unread int, flags map[model.Node][]flagJSON) iter.Seq2[loggedJSON, error] {
 	return func(yield func(loggedJSON, error) bool) {
 		for row := rows.from; row < rows.to; row++ {
