@@ -91,14 +91,14 @@ var ofCommands = map[string]bool{
 // maxRunLine bounds the prompts and answers of a run in bytes.
 const maxRunLine = 400
 
-// spokenMessage is what a message says to a run.
+// spokenMessage holds the facts of a message for a run.
 type spokenMessage struct {
 	isPrompt       bool
 	prompt, answer string
 	calls, results []Call
 }
 
-// key returns a text that is the same of a message that is written anew; "" of one that says nothing to a run.
+// key returns a text that is the same of a message that is written anew; "" if the message has no fact for a run.
 func (m *spokenMessage) key() string {
 	if !m.isPrompt && m.answer == "" && len(m.calls) == 0 {
 		return ""
