@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -192,6 +193,38 @@ func TestSpans_storeAndCallbackAreInTheTurn(t *testing.T) {
 		want := "caller/echo/decide= caller/echo/turn/decide= caller/echo/turn/decide= caller/echo/turn= caller/echo/turn= caller/echo= caller="
 		if got := strings.Join(lines, " "); got != want {
 			t.Errorf("spans\n %s\nwant\n %s", got, want)
+		}
+	})
+}
+
+// TestSpans_areDrawnInTheREADME draws the trace of two turns, the first with two tool iterations.
+func TestSpans_areDrawnInTheREADME(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		spans := tracetest.NewSpanRecorder()
+		ctx, caller := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(t.Context(), "POST /chat")
+		c := openIn(ctx, t, define(t, typedOn(fake.New()), always()), session("s"))
+		c.do(inOrder(iteration("one"), iteration("two"), turn("three")))
+		c.do(turn("four"))
+		c.end()
+		caller.End()
+		var lines []string
+		depths := map[trace.SpanID]int{}
+		for _, s := range spans.Started() {
+			span := s.(sdktrace.ReadOnlySpan)
+			depth := depths[span.Parent().SpanID()]
+			depths[span.SpanContext().SpanID()] = depth + 1
+			line := fmt.Sprintf("%-16s", strings.Repeat("   ", max(depth-1, 0))+[]string{"", "└─ "}[min(depth, 1)]+span.Name())
+			for _, e := range span.Events() {
+				of := attribute.NewSet(e.Attributes...)
+				id, _ := of.Value("genkit:metadata:snapshotId")
+				event, _ := of.Value("event")
+				line += fmt.Sprintf("  %.8s %s", id.AsString(), event.AsString())
+			}
+			lines = append(lines, strings.TrimRight(line, " "))
+		}
+		page, err := os.ReadFile("README.md")
+		if picture := "```text\n" + strings.Join(lines, "\n") + "\n```\n"; err != nil || !strings.Contains(string(page), picture) {
+			t.Errorf("README.md lacks the picture, %v:\n%s", err, picture)
 		}
 	})
 }
