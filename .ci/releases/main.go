@@ -435,6 +435,12 @@ func (r *release) parts(t target, built string) error {
 	}
 	if about, is := list["metadata"].(map[string]any); is {
 		about["timestamp"] = r.time.Format(time.RFC3339) // the tool writes when it ran
+		tools, _ := about["tools"].([]any)
+		for _, tool := range tools {
+			if tool, is := tool.(map[string]any); is {
+				delete(tool, "hashes") // of the tool as this machine built it
+			}
+		}
 	}
 	if text, err = json.MarshalIndent(list, "", "  "); err != nil {
 		return err
