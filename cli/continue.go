@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,12 +20,14 @@ func (a *App) continueCommand(kinds store.Kinds) *cobra.Command {
 		Short: "start a session of another tool from a snapshot",
 		Long: `Continue starts a session of another tool that begins with the conversation in a
 snapshot, also in one that was left. It is written where the tool looks for it, and
-the plan has the call that resumes it. Texts, calls with their results and pictures
+the plan has the call that resumes it. --to names the store of a tool without a usual
+place; a file that is not there is made. Texts, calls with their results and pictures
 go over. A call becomes one of the tool's own where the arguments fit it. The plan
 says what is changed, and what stays behind. The session that is continued is not
 touched, and hindcast undo takes the new one away.`,
 		Example: `  hindcast continue ~/.claude/projects 7ffd5cb9 '#7' --in codex --dry-run
-  hindcast continue agent.db trip-planner head --in claude-code --project ~/trips`,
+  hindcast continue agent.db trip-planner head --in claude-code --project ~/trips
+  hindcast continue 7ffd5cb9 head --in openai-agents --to agents.db`,
 		PreRunE: func(*cobra.Command, []string) error {
 			if in == "" {
 				return usagef("continue needs --in with a tool: %s", strings.Join(continuers(kinds), ", "))
@@ -38,15 +39,22 @@ touched, and hindcast undo takes the new one away.`,
 		if err != nil {
 			return err
 		}
-		into, undo, err := a.openTarget(ctx, kind, to)
-		if err != nil {
-			return err
+		do := func(into store.Store) error {
+			if into.Kind() != kind.Name && !(store.HoldsRecordings(into.Kind()) && store.HoldsRecordings(kind.Name)) {
+				return usagef("%q is a store of %s, not of %s", to, into.Kind(), kind.Name)
+			}
+			return a.continueInto(ctx, p, into, of, project, as, agreed)
 		}
-		defer func() { err = errors.Join(err, into.Close(), undo()) }()
-		return a.continueInto(ctx, p, into, of, project, as, agreed)
+		switch {
+		case to == "":
+			return a.inUsualPlace(ctx, kind, do)
+		case a.Kinds.IsURL(to):
+			return a.intoStore(ctx, to, agreed, do)
+		}
+		return a.intoStore(ctx, kind.Name+":"+to, agreed, do)
 	})
 	cmd.Flags().StringVar(&in, "in", "", "the `TOOL` that goes on: "+strings.Join(continuers(kinds), ", "))
-	cmd.Flags().StringVar(&to, "to", "", "the `STORE` of the tool, where it is not in its usual place")
+	cmd.Flags().StringVar(&to, "to", "", "the `STORE` of the tool, where it is not in a usual place")
 	cmd.Flags().StringVar(&project, "project", "", "the `FOLDER` that it goes on in, where that is not the session's")
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
 	return cmd
@@ -96,14 +104,14 @@ func findContinuer(kinds store.Kinds, name string) (*store.Kind, error) {
 	return nil, usagef("%.80q goes on with no conversation of another tool: --in takes %s", name, strings.Join(continuers(kinds), ", "))
 }
 
-// openTarget opens the store at an address, or where that is "" the one in the usual place of a kind. undo is to be called
-// once it is closed.
-func (a *App) openTarget(ctx context.Context, kind *store.Kind, address string) (s store.Store, undo func() error, err error) {
-	if address == "" {
-		return kind.OpenUsual(ctx, a.Around, !a.reads)
+// inUsualPlace runs do with the store in the usual place of a kind.
+func (a *App) inUsualPlace(ctx context.Context, kind *store.Kind, do func(store.Store) error) error {
+	into, undo, err := kind.OpenUsual(ctx, a.Around, !a.reads)
+	if errors.Is(err, store.ErrNoPlace) {
+		return usagef("sessions of %s have no usual place: --to names their store", kind.Name)
 	}
-	if s, err = kind.Open(ctx, address); err != nil {
-		err = fmt.Errorf("open %q as %s: %w", address, kind.Name, err)
+	if err != nil {
+		return err
 	}
-	return s, func() error { return nil }, err
+	return errors.Join(do(into), into.Close(), undo())
 }

@@ -47,7 +47,7 @@ ID. A thread goes whole: every checkpoint, its branches, subgraphs and pending w
 				return usagef("convert needs --to with the other store, and --as with the id of the new session")
 			case as == "" && !of.named:
 				session = ""
-			case f.PlanContinue != nil:
+			case f.PlanContinue != nil && f.PlanConvert == nil:
 				return a.continueInto(ctx, p, s, of, "", as, agreed)
 			}
 			return a.takeOver(ctx, p, s, of.store, session, as, to, agreed)
@@ -71,46 +71,8 @@ func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, se
 	return a.carryOut(ctx, p, to, agreed, &planned{Plan: todo, back: shownAddress(address, to)})
 }
 
-// arising is a store that is not there yet. An empty one answers for it, until a plan is carried out: then it is made.
-type arising struct {
-	store.Store
-	shown string
-	make  func(context.Context) (store.Store, error)
-	// remove takes back what make made, where the plan fails; nil in a database.
-	remove func() error
-}
-
-// Address returns where the store will be.
-func (s *arising) Address() string { return s.shown }
-
-// Features returns the features of the empty store, except that a plan tells of the new store, and Apply first makes it.
-func (s *arising) Features() store.Features {
-	f := s.Store.Features()
-	convert := f.PlanConvert
-	f.Apply, f.PlanConvert = s.applyPlan, func(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
-		plan, err := convert(ctx, from, session, as)
-		plan.Writes = append([]string{s.shown + ": made, " + store.Article(s.Kind()) + " store"}, plan.Writes...)
-		return plan, err
-	}
-	return f
-}
-
-func (s *arising) applyPlan(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
-	made, err := s.make(ctx)
-	if err != nil {
-		return done, err
-	}
-	defer func() {
-		if err = errors.Join(err, made.Close()); err != nil && s.remove != nil {
-			err = errors.Join(err, s.remove())
-		}
-	}()
-	plan.Writes = plan.Writes[1:]
-	return made.Features().Apply(ctx, plan)
-}
-
 // intoVacant is intoStore of an address without a store, where create makes one: it is planned with an empty one elsewhere. remove
-// is that of [arising].
+// is that of [store.Arising].
 func intoVacant(ctx context.Context, shown, address string, create func(context.Context, string) (store.Store, error), remove func() error, do func(store.Store) error) (err error) {
 	dir, err := scratch.Make("")
 	if err != nil {
@@ -122,7 +84,7 @@ func intoVacant(ctx context.Context, shown, address string, create func(context.
 		return err
 	}
 	defer func() { err = errors.Join(err, empty.Close()) }()
-	return do(&arising{empty, shown, func(ctx context.Context) (store.Store, error) { return create(ctx, address) }, remove})
+	return do(&store.Arising{Store: empty, Shown: shown, Remove: remove, Make: func(ctx context.Context) (store.Store, error) { return create(ctx, address) }})
 }
 
 // intoStore lets do write into the store at an address. If there is no store, it makes a native one beside the
@@ -141,7 +103,7 @@ func (a *App) intoStore(ctx context.Context, address string, agreed consent, do 
 	if !free {
 		return err
 	}
-	if k, ok := a.Kinds.FindKind(kind); ok && k.Make != nil {
+	if k, ok := a.Kinds.FindKind(kind); ok && k.Make != nil && !store.HoldsRecordings(kind) {
 		return intoVacant(ctx, path, path, func(ctx context.Context, path string) (store.Store, error) {
 			if err := k.Make(ctx, path); err != nil {
 				return nil, fmt.Errorf("make %q: %w", path, err)

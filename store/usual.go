@@ -19,6 +19,9 @@ var ErrNoPlace = errors.New("its usual place is not known here")
 // folder.
 func (k *Kind) OpenUsual(ctx context.Context, around Surroundings, makes bool) (s Store, undo func() error, err error) {
 	at, first := "", ""
+	if k.Places == nil {
+		return nil, nil, fmt.Errorf("%s: %w", k.Name, ErrNoPlace)
+	}
 	for _, pattern := range k.Places(around.quotePatterns()) {
 		if strings.Contains(strings.NewReplacer(`\*`, "", `\?`, "", `\[`, "").Replace(pattern), "*") {
 			continue

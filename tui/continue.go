@@ -1,8 +1,12 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,7 +16,9 @@ import (
 	"hindcast/model/handover"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/media/scratch"
 	"hindcast/tui/dialog"
+	"hindcast/tui/sheet"
 )
 
 // target is the store of another tool, in which a conversation is continued. It is opened by the first plan. It is safe for
@@ -23,9 +29,18 @@ type target struct {
 	// from reads the conversation.
 	from func(context.Context) (*handover.Source, error)
 
-	mu    sync.Mutex
-	store store.Store
-	undo  func() error
+	mu sync.Mutex
+	// file is the store of a kind without a usual place, and opened the one that is open.
+	file, opened string
+	store        store.Store
+	undo         func() error
+}
+
+// setFile names the store.
+func (t *target) setFile(file string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.file = file
 }
 
 // planChange plans to continue the conversation, or a change of the store.
@@ -50,22 +65,54 @@ func (t *target) applyPlan(ctx context.Context, plan model.Plan) (model.Receipt,
 	if err != nil {
 		return model.Receipt{}, err
 	}
-	return s.Features().Apply(ctx, plan)
+	receipt, err := s.Features().Apply(ctx, plan)
+	if _, arising := s.(*store.Arising); err == nil && arising { // it is there now, for an undo
+		err = t.closeStore()
+	}
+	return receipt, err
 }
 
 func (t *target) openStore(ctx context.Context) (s store.Store, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.store == nil {
+	if t.opened != t.file {
+		err = t.closeOpened()
+	}
+	switch t.opened = t.file; {
+	case err != nil || t.store != nil:
+	case t.file == "":
 		t.store, t.undo, err = t.kind.OpenUsual(ctx, t.around, true)
+	default:
+		t.store, t.undo, err = t.openFile(ctx)
 	}
 	return t.store, err
+}
+
+// openFile opens the store in the file, or one that Apply makes there.
+func (t *target) openFile(ctx context.Context) (s store.Store, undo func() error, err error) {
+	if _, err := os.Lstat(t.file); !errors.Is(err, fs.ErrNotExist) {
+		s, err = t.kind.Open(ctx, t.file)
+		return s, func() error { return nil }, err
+	}
+	folder, err := scratch.Make("")
+	if err != nil {
+		return nil, nil, err
+	}
+	arising, err := t.kind.NewArising(ctx, t.file, folder.Path)
+	if err != nil {
+		return nil, nil, errors.Join(err, folder.Remove())
+	}
+	return arising, folder.Remove, nil
 }
 
 // closeStore closes the store, and takes away folders that were made for nothing.
 func (t *target) closeStore() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.closeOpened()
+}
+
+func (t *target) closeOpened() error {
 	if t.store == nil {
 		return nil
 	}
@@ -100,12 +147,21 @@ func (m *Model) askContinue() {
 	info := row.SessionInfo
 	items := make([]dialog.Item, 0, len(m.o.Continuers))
 	for _, kind := range m.o.Continuers {
-		items = append(items, dialog.Item{Text: kind.Framework, Do: func() tea.Cmd {
+		items = append(items, dialog.Item{Text: cmp.Or(kind.Framework, "your own Go program"), Do: func() tea.Cmd {
 			into := &target{kind: kind, around: m.o.Around, from: func(ctx context.Context) (*handover.Source, error) {
 				return query.Handover(ctx, s, line, node, &info, "")
 			}}
-			return m.planWrite(write{Change: model.Change{Op: model.OpContinue, Ref: at.ref}, into: into})
+			w := write{Change: model.Change{Op: model.OpContinue, Ref: at.ref}, into: into}
+			if kind.Make == nil {
+				return m.planWrite(w)
+			}
+			m.askText("Continue from "+at.name, "its file", filepath.Join(m.o.Around.Work, kind.Name+".db"), fileMeanings, w, func(_ *model.Change, text string) {
+				into.setFile(m.expandHome(text))
+			})
+			return nil
 		}})
 	}
 	m.openDialog(dialog.NewMenu(m.styles, m.keys, keymap.ContinueMenu, "Continue from "+at.name+" in another tool", "plan it", items))
 }
+
+var fileMeanings = []sheet.Paragraph{{Text: "The database that the program opens. It is made where there is none."}}

@@ -115,10 +115,7 @@ func (m *Model) askShare(p excerpt) {
 	}
 	var prompt *dialog.Prompt
 	prompt = dialog.NewPrompt(m.styles, m.keys, heading, "new file", name+".html", shareMeanings, func(text string) tea.Cmd {
-		path := strings.TrimSpace(text)
-		if rest, below := strings.CutPrefix(path, "~/"); below {
-			path = filepath.Join(m.o.Getenv("HOME"), rest)
-		}
+		path := m.expandHome(text)
 		switch filepath.Ext(path) {
 		case ".html", ".htm", ".jsonl":
 			return m.writeShare(prompt, p.only, path)
@@ -130,6 +127,15 @@ func (m *Model) askShare(p excerpt) {
 		return nil
 	})
 	m.openDialog(prompt)
+}
+
+// expandHome returns the path that a person typed.
+func (m *Model) expandHome(text string) string {
+	path := strings.TrimSpace(text)
+	if rest, below := strings.CutPrefix(path, "~/"); below {
+		path = filepath.Join(m.o.Getenv("HOME"), rest)
+	}
+	return path
 }
 
 // fileName returns a name for a file that is about a session: of the session's name the

@@ -61,6 +61,19 @@ type Message struct {
 	Parts []Part
 }
 
+// DateMessages gives the first time that is known to the messages before it, whose own is not: now where none is known.
+func (t *Talk) DateMessages(now time.Time) {
+	first := slices.IndexFunc(t.Messages, func(m Message) bool { return !m.At.IsZero() })
+	if first < 0 {
+		first = len(t.Messages)
+	} else {
+		now = t.Messages[first].At
+	}
+	for i := range t.Messages[:first] {
+		t.Messages[i].At = now
+	}
+}
+
 // FindResult returns the result of a call, by its id, or nil. It is in the message behind the call.
 func (m *Message) FindResult(id string) *Part {
 	for i := range m.Parts {
@@ -115,6 +128,16 @@ func New(from *Source, to string) *Talk {
 	return b.Talk
 }
 
+// NewSession is New for a session that is to be made. The error is a model.UnsupportedError for a conversation without
+// messages.
+func NewSession(from *Source, to string) (*Talk, error) {
+	talk := New(from, to)
+	if len(talk.Messages) > 0 {
+		return talk, nil
+	}
+	return nil, &model.UnsupportedError{Op: model.OpContinue, Reason: fmt.Sprintf("there are no messages at %s of %.80q: nothing is there to go on with", from.Snapshot, from.Session)}
+}
+
 // builder makes a Talk.
 type builder struct {
 	*Talk
@@ -124,8 +147,10 @@ type builder struct {
 	taken map[string]bool // ids of calls
 	// open are the calls of the last message, which have no results yet.
 	open []openCall
-	at   time.Time // when the message came that is being added
-	by   string    // the model that says it
+	// place is the block that is being added.
+	place int
+	at    time.Time // when the message came that is being added
+	by    string    // the model that says it
 }
 
 // openCall is a call of the last message: its block, and how it is called.
@@ -150,7 +175,8 @@ func (b *builder) addMessage(m int) {
 	}
 	assistant := msg.Role == conversation.Assistant
 	for i := range b.c.Blocks(m) {
-		b.addBlock(b.c.Block(b.c.FirstBlock(m)+i), assistant)
+		b.place = b.c.FirstBlock(m) + i
+		b.addBlock(b.c.Block(b.place), assistant)
 	}
 }
 
@@ -236,7 +262,9 @@ func outputText(part *transcript.Part) (text string) {
 
 // add adds a part to the last message, or to a new one where another speaks.
 func (b *builder) add(assistant bool, part Part) {
-	if !assistant {
+	// A message may have results of its calls between its texts.
+	isBefore := func(call openCall) bool { return call.block.Pair >= 0 && int(call.block.Pair) < b.place }
+	if !assistant || slices.ContainsFunc(b.open, isBefore) {
 		b.answerCalls()
 	}
 	b.append(assistant, part)

@@ -46,7 +46,9 @@ const (
 	other = `{"role":"assistant","content":[{"toolUse":{"toolUseId":"b","name":"x","input":"raw"}}]}`
 	gives = `{"role":"user","content":[{"toolResult":{"toolUseId":"a","status":"error","content":[{"text":"one"}]}}]}`
 	more  = `{"role":"user","content":[{"toolResult":{"toolUseId":"b","status":"success","content":[]}}]}`
-	says  = `{"role":"assistant","content":[{"text":"done"}]}`
+	// within is an answer with all that happened in it.
+	within = `{"role":"assistant","parts":[{"type":"text","text":"I look"},{"type":"tool-Bash","toolCallId":"a","state":"output-available","input":{"command":"ls"},"output":"one"},{"type":"text","text":"done"}]}`
+	says   = `{"role":"assistant","content":[{"text":"done"}]}`
 )
 
 func TestNew_isInTheOrderThatProvidersTake(t *testing.T) {
@@ -65,6 +67,7 @@ func TestNew_isInTheOrderThatProvidersTake(t *testing.T) {
 		{"an answer first", []string{says, ask}, []string{"u " + noWords, "a done", "u go"}},
 		{"a result of nothing", []string{ask, gives}, []string{"u go", "u [result of a call that is not here a]\none"}},
 		{"an id again", []string{ask, call, gives, call, gives}, []string{"u go", callA, "u result a one true", `a call ID exec_command {"cmd":"ls"}`, "u result ID one true"}},
+		{"a result within the answer", []string{ask, within}, []string{"u go", "a I look", `a call a exec_command {"cmd":"ls"}`, "u result a one false", "a done"}},
 		{"blank", []string{`{"role":"user","content":[{"text":" "}]}`, ask, says}, []string{"u go", "a done"}},
 		{"nothing", nil, nil},
 	} {

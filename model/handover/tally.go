@@ -42,6 +42,16 @@ func (t *Tally) noteRenamed(from, to string) {
 // mostNamed bounds the names in a line of a plan.
 const mostNamed = 8
 
+// ListCarried returns the lines of a plan: the parts that go over, change, and stay behind.
+func (t *Talk) ListCarried() (lines []string) {
+	for _, line := range []string{t.Goes(), t.Changes(), t.Stays()} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // Goes counts in one line the parts that go over.
 func (t *Talk) Goes() string {
 	return model.Count(len(t.Messages), "message") + ": " + joinCounts(

@@ -1,7 +1,6 @@
 package handover
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -246,11 +245,7 @@ func (t *tool) writeInput(means map[string]json.RawMessage, project string) (jso
 		}
 		input[argument] = value
 	}
-	var data bytes.Buffer
-	to := json.NewEncoder(&data)
-	to.SetEscapeHTML(false)
-	err := to.Encode(input)
-	return bytes.TrimSpace(data.Bytes()), err == nil
+	return jsontape.EncodePlain(input), true
 }
 
 // writeLines has the lines of a read stand as the tool names them.

@@ -1,6 +1,14 @@
 package handover
 
-import "testing"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model/jsontape"
+)
 
 func TestToolPair(t *testing.T) {
 	for _, c := range []struct{ from, to, tool, input, wantTool, want string }{
@@ -37,5 +45,63 @@ func TestToolPair(t *testing.T) {
 		if tool != c.wantTool || string(input) != c.want {
 			t.Errorf("%s of %s in %s: %s %s, want %s %s", c.tool, c.from, c.to, tool, input, c.wantTool, c.want)
 		}
+	}
+}
+
+// In each direction a call of each tool becomes one of the first tool of its work, or stays where the agent has none; on the way
+// back nothing of it is lost.
+func TestToolPair_eachDirection(t *testing.T) {
+	values := map[string]json.RawMessage{"command": []byte(`"ls"`), "path": []byte(`"/a"`), "text": []byte(`"x"`), "old": []byte(`"x"`), "new": []byte(`"y"`), "pattern": []byte(`"z"`)}
+	needs := map[string]string{"run": "command", "read": "path", "write": "path text", "edit": "path old new", "search": "pattern", "find": "pattern", "list": "path"}
+	firstOf := func(tools []tool, work string) string {
+		for _, is := range tools {
+			if is.work == work {
+				return is.name
+			}
+		}
+		return ""
+	}
+	tried := 0
+	for from, tools := range allTools() {
+		for _, is := range tools {
+			means, given := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+			for argument, meaning := range is.arguments {
+				if slices.Contains(strings.Fields(needs[is.work]), meaning) {
+					means[meaning], given[argument] = values[meaning], values[meaning]
+				}
+			}
+			if len(means) != len(strings.Fields(needs[is.work])) {
+				t.Errorf("%s of %s takes %v, and its work needs %s", is.name, from, is.arguments, needs[is.work])
+			}
+			input := jsontape.EncodePlain(given)
+			for to, others := range allTools() {
+				tried++
+				there, back := pairTools(from, to, "/home/demo"), pairTools(to, from, "/home/demo")
+				name, converted := there.convert(is.name, input)
+				want := firstOf(others, is.work)
+				if from == to || want == "" {
+					if name != is.name || string(converted) != string(input) {
+						t.Errorf("%s of %s becomes %s %s in %s", is.name, from, name, converted, to)
+					}
+					continue
+				}
+				again, returned := back.convert(name, converted)
+				if name != want || again != firstOf(tools, is.work) {
+					t.Errorf("%s of %s is %s in %s, want %s, and %s on the way back", is.name, from, name, to, want, again)
+				}
+				read := false
+				for _, first := range tools {
+					if got, ok := first.readInput(returned); ok && first.name == again && !read {
+						read = maps.EqualFunc(got, means, func(a, b json.RawMessage) bool { return string(a) == string(b) })
+					}
+				}
+				if !read {
+					t.Errorf("%s %s of %s comes back from %s as %s", is.name, input, from, to, returned)
+				}
+			}
+		}
+	}
+	if tried < 250 {
+		t.Errorf("%d directions were tried", tried)
 	}
 }

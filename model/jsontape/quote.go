@@ -92,3 +92,12 @@ func NextString(text []byte, at int) (from, to int) {
 	}
 	return len(text), len(text)
 }
+
+// EncodePlain returns the compact JSON of texts, numbers, and maps and lists of them. Characters of HTML stay as they are.
+func EncodePlain(value any) []byte {
+	var data bytes.Buffer
+	to := json.NewEncoder(&data)
+	to.SetEscapeHTML(false)
+	_ = to.Encode(value) // such values have no errors
+	return bytes.TrimRight(data.Bytes(), "\n")
+}

@@ -115,7 +115,11 @@ type Format struct {
 	Move func(context.Context, In, *Log, model.Change) (*Move, error)
 	// Take plans a conversion, see PlanConvert of [store.Features]. It may be nil.
 	Take func(ctx context.Context, in In, from store.Store, session, as string) (*Move, error)
-	// Next predicts how the framework goes on after a plan. For an undo or a redo the move is nil.
+	// Continue plans a session that begins with the conversation of another tool: its steps, its place, and the calls that
+	// go on. It may be nil.
+	Continue func(context.Context, *Start) (*Move, error)
+	// Next predicts how the framework goes on after a plan. For an undo or a redo the move is nil, and before a session
+	// of [Format].Continue is a log that Read did not make.
 	Next func(ctx context.Context, in In, before, after *Log, m *Move) (Next, error)
 }
 

@@ -58,6 +58,9 @@ func New(f Format, m Medium, address string) *Store {
 	if f.Request != nil {
 		s.features.ModelRequest = s.readRequest
 	}
+	if f.Continue != nil {
+		s.features.PlanContinue = s.PlanContinue
+	}
 	return s
 }
 

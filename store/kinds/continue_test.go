@@ -18,6 +18,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/kinds/openaiagents"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -25,8 +26,20 @@ import (
 // targetStore opens the store of a kind in its usual place of a home.
 func targetStore(t *testing.T, kind, home string) store.Store {
 	t.Helper()
-	at := slices.IndexFunc(allKinds, func(k store.Kind) bool { return k.Name == kind })
-	into, undo, err := allKinds[at].OpenUsual(t.Context(), store.Surroundings{Home: home}, true)
+	k, _ := allKinds.FindKind(kind)
+	if k.Make != nil {
+		file := filepath.Join(home, kind+".db")
+		if err := k.Make(t.Context(), file); err != nil {
+			t.Fatal(err)
+		}
+		into, err := k.Open(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { into.Close() })
+		return into
+	}
+	into, undo, err := k.OpenUsual(t.Context(), store.Surroundings{Home: home}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,60 +53,55 @@ func targetStore(t *testing.T, kind, home string) store.Store {
 	return into
 }
 
-// From every snapshot of every store a conversation can be handed over so that no provider refuses it. From every head each
-// agent's new session has the conversation, and an undo leaves nothing of it.
-func TestContinue_eachStoreInEachAgent(t *testing.T) {
+// From every snapshot of every store a conversation can be handed over so that no provider refuses it, and is continued in
+// one of the tools in turn, from each head in all of them. The new session has the conversation, and an undo leaves nothing
+// of it.
+func TestContinue_eachStoreInEachTool(t *testing.T) {
 	skip.Sequential(t)
 	home := t.TempDir()
 	into := map[string]store.Store{}
 	for _, kind := range targets {
 		into[kind] = targetStore(t, kind, home)
 	}
-	continued := 0
-	agents, err := os.ReadDir(filepath.Join(testdata, "coding"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := slices.Clone(realStores)
-	for _, agent := range agents {
-		path := "coding/" + agent.Name()
-		if _, err := allKinds.Identify(t.Context(), filepath.Join(testdata, path)); err == nil { // else its stores are in it
-			all = append(all, realStore{path: path})
-		}
-	}
-	for _, r := range all {
-		o := openReal(t, r, filepath.Join(testdata, filepath.FromSlash(r.path)))
-		for _, info := range o.sessions {
-			line := model.NewTimeline(o.headers[info.ID])
+	proven := newCrossing()
+	for _, c := range stores(t) {
+		s := storetest.OpenStore(t, c.Kind, c.address)
+		for _, info := range storetest.Sessions(t, s) {
+			line := model.NewTimeline(storetest.Headers(t, s, info.ID))
 			for n := range model.Node(line.Len()) {
 				if line.IsStep(n) {
 					continue
 				}
-				from, err := query.Handover(t.Context(), o.store, line, n, &info, "/home/demo")
+				from, err := query.Handover(t.Context(), s, line, n, &info, "/home/demo")
 				if err != nil { // a state that no one can read
+					proven.note(s.Kind(), "unread", 1)
 					continue
 				}
-				for _, kind := range targets {
+				proven.note(s.Kind(), "positions", 1)
+				for i, kind := range targets {
 					talk := handover.New(from, kind)
 					if wrong := wrongIn(talk); wrong != "" {
 						t.Errorf("%s %s in %s: %s", info.ID, line.Name(n), kind, wrong)
 					}
-					if n == line.Head() && len(talk.Messages) > 0 {
+					switch {
+					case len(talk.Messages) == 0:
+						if i == 0 {
+							proven.note(s.Kind(), "empty", 1)
+						}
+					case n == line.Head() || int(n)%len(targets) == i:
 						continueInto(t, into[kind], from, talk)
-						continued++
+						proven.note(s.Kind(), kind, 1)
 					}
 				}
 			}
 		}
-	}
-	if continued < 900 {
-		t.Errorf("%d sessions were made", continued)
 	}
 	for _, kind := range targets {
 		for info, err := range into[kind].Sessions(t.Context()) {
 			t.Errorf("in %s %q is left: %v", kind, info.ID, err)
 		}
 	}
+	holdTable(t, "continued.txt", proven.draw(append([]string{"positions", "empty", "unread"}, targets...)))
 }
 
 // continueInto makes a session of a conversation, compares it with that, and takes it back.
@@ -124,6 +132,9 @@ func continueInto(t *testing.T, into store.Store, from *handover.Source, talk *h
 		t.Errorf("%s: the session has\n%.3000s\nwant\n%.3000s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, fault := range faultsOf(t, into, plan.NewSession) {
+		if fault.Code == openaiagents.FaultDeleted { // SQLite gives no number again that an undo took back
+			continue
+		}
 		t.Errorf("%s: %s: %s", name, fault.Code, fault.Meaning)
 	}
 	undo, err := f.Plan(t.Context(), model.Change{Op: model.OpUndo})
@@ -193,6 +204,9 @@ func TestContinue_planLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, kind := range targets {
+			if k, _ := allKinds.FindKind(kind); k.Make != nil { // its file is named, and made by Apply
+				continue
+			}
 			if _, err := targetStore(t, kind, home).Features().PlanContinue(t.Context(), from, ""); err != nil {
 				t.Error(err)
 			}

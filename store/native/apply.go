@@ -17,7 +17,7 @@ import (
 // Lacks implements [store.Features].Lacks.
 func (s *Store) Lacks(op model.Op) string {
 	switch op {
-	case model.OpRestore, model.OpFork, model.OpEdit, model.OpConvert, model.OpUndo, model.OpRedo:
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpConvert, model.OpContinue, model.OpUndo, model.OpRedo:
 		return ""
 	}
 	return store.Cannot(s.Kind(), op)
@@ -327,7 +327,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Recei
 // applyPlan computes the plan again and goes on only if it is the same: then the
 // head, and all else that the plan said, is as it was.
 func (s *Store) applyPlan(ctx context.Context, t *tx, plan model.Plan) (model.Receipt, error) {
-	if carry, ok := plan.Carry.(*recording.Takeover); ok && plan.Op == model.OpConvert {
+	if carry, ok := plan.Carry.(*recording.Takeover); ok {
 		e, err := s.takeOver(ctx, t, plan, carry)
 		if err != nil {
 			return model.Receipt{}, err
@@ -567,7 +567,7 @@ func (s *Store) applyUndo(ctx context.Context, t *tx, e entry) error {
 		return err
 	}
 	switch {
-	case e.Op == model.OpConvert:
+	case e.Op == model.OpConvert || e.Op == model.OpContinue:
 		return errors.Join(s.dropSession(ctx, t, ss, e.ID), forgetEntry(ctx, t, e.ID))
 	case e.Op.MakesSession():
 		err = s.removeFork(ctx, t, ss, e.ID)
@@ -668,7 +668,7 @@ func (s *Store) verifyPlan(ctx context.Context, t *tx, plan model.Plan, e entry)
 		return r, err
 	}
 	state := ""
-	if e.Op == model.OpEdit {
+	if e.Op == model.OpEdit || e.Op == model.OpContinue {
 		state = e.To
 	}
 	if err := visits.Verify(plan, state); err != nil {
@@ -677,7 +677,7 @@ func (s *Store) verifyPlan(ctx context.Context, t *tx, plan model.Plan, e entry)
 	if visits.Head >= 0 {
 		r.Head = visits.Headers[visits.Head].Point()
 	}
-	if plan.Op == model.OpUndo || plan.Op == model.OpConvert {
+	if plan.Op == model.OpUndo || plan.Op == model.OpConvert { // a record may stand apart from its head
 		return r, nil
 	}
 	if other, err := workingState(ctx, t, ss); err != nil || other {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/model/handover"
 	"hindcast/store"
 	"hindcast/store/engine/inspect"
 	"hindcast/store/engine/recording"
@@ -90,7 +91,19 @@ func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as s
 	return plan, nil
 }
 
-// takeOver makes the session of a conversion.
+// PlanContinue is that of store.Features. The error is store.ErrSessionExists where the store has a session of the new name.
+func (s *Store) PlanContinue(ctx context.Context, from *handover.Source, as string) (model.Plan, error) {
+	plan, err := recording.PlanContinue(from, s.kind, as, s.clock())
+	if err == nil {
+		err = s.withReadTx(ctx, func(t *tx) error { return requireNoSession(ctx, t, plan.NewSession) })
+	}
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("%s: continue session %q: %w", s.kind, from.Session, err)
+	}
+	return plan, nil
+}
+
+// takeOver makes the session of a takeover.
 func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *recording.Takeover) (e entry, err error) {
 	if err := requireNoSession(ctx, t, plan.NewSession); err != nil {
 		return e, err
@@ -104,6 +117,11 @@ func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *rec
 		return e, err
 	}
 	e.At, e.Op, e.Session, e.To, e.ToIndex = s.clock(), plan.Op, plan.NewSession, plan.Target.ID, plan.Target.Index
+	if plan.Op == model.OpContinue { // the target is a snapshot of another store
+		if err := t.Row(ctx, "SELECT id, idx FROM visits WHERE session = ? AND visit = ?", ss.key, ss.head.V).Scan(&e.To, &e.ToIndex); err != nil {
+			return e, err
+		}
+	}
 	e.Target.Session, e.Target.Visit, e.revision = plan.NewSession, ss.head.V, ss.revision
 	return e, e.insertEntry(ctx, t)
 }

@@ -140,7 +140,7 @@ func (s *Store) Features() store.Features {
 	return store.Features{
 		Tail: s.Tail, Peek: s.Peek, States: s.States, Compare: s.Compare, Ropes: s.Ropes, Fill: s.Fill,
 		Record: s.Get, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,
-		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal, PlanConvert: s.PlanConvert, Import: s.Import,
+		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal, PlanConvert: s.PlanConvert, PlanContinue: s.PlanContinue, Import: s.Import,
 	}
 }
 

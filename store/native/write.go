@@ -170,9 +170,9 @@ func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 func makeSession(ctx context.Context, t *tx, id string) (session, error) {
 	ss := session{id: id}
 	err := t.Row(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
-		FROM (SELECT coalesce(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4, ?5)) AS before
+		FROM (SELECT coalesce(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4, ?5, ?6)) AS before
 		WHERE true ON CONFLICT (id) DO NOTHING RETURNING session, writes, rewrites`,
-		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert), string(model.OpImport)).Scan(&ss.key, &ss.writes, &ss.rewrites)
+		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert), string(model.OpContinue), string(model.OpImport)).Scan(&ss.key, &ss.writes, &ss.rewrites)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ss, ErrRaced
 	}

@@ -1,15 +1,14 @@
 package chat
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"path/filepath"
 
 	"hindcast/model"
 	"hindcast/model/handover"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/files"
@@ -24,8 +23,7 @@ type Continuer interface {
 
 // Start describes a new session that begins with a conversation.
 type Start struct {
-	*handover.Talk
-	In engine.In
+	*engine.Start
 	// Session is the new one, without entries: Spot.ID is its id, and Project the folder that it is about.
 	*Session
 	// Dir is the folder of the storage on the disk.
@@ -37,11 +35,7 @@ const Milliseconds = "2006-01-02T15:04:05.000Z"
 
 // AppendRecord appends a record to the lines of a file.
 func AppendRecord(data []byte, record any) []byte {
-	var line bytes.Buffer
-	to := json.NewEncoder(&line)
-	to.SetEscapeHTML(false)
-	_ = to.Encode(record) // records are made of texts and numbers
-	return append(data, line.Bytes()...)
+	return append(append(data, jsontape.EncodePlain(record)...), '\n')
 }
 
 // Text returns the words of the user with which the conversation begins.
@@ -56,50 +50,26 @@ func (c *Start) Text() string {
 	return ""
 }
 
-// PlanContinue is that of store.Features.
-func (s *Store) PlanContinue(ctx context.Context, from *handover.Source, as string) (model.Plan, error) {
-	plan, err := s.PlanNew(ctx, model.OpContinue, func(in engine.In) (*engine.Move, error) { return s.planContinue(ctx, in, from, as) })
-	plan.Session = from.Session
-	return plan, s.Wrap(err, "continue session %q", from.Session)
-}
-
-func (s *Store) planContinue(ctx context.Context, in engine.In, from *handover.Source, as string) (*engine.Move, error) {
-	refuse := func(format string, args ...any) (*engine.Move, error) {
-		return nil, &model.UnsupportedError{Op: model.OpContinue, Reason: fmt.Sprintf(format, args...)}
-	}
-	format := s.format.(Continuer)
-	id, err := s.newID(model.OpContinue, as)
+// continueSession plans the session of a start.
+func (s *Store) continueSession(ctx context.Context, start *engine.Start) (*engine.Move, error) {
+	id, err := s.newID(model.OpContinue, start.As)
 	if err != nil {
 		return nil, err
 	}
+	from := start.From
 	if !filepath.IsAbs(from.Project) {
-		return refuse("%.80q is no absolute path of a project: name one", from.Project)
+		return nil, &model.UnsupportedError{Op: model.OpContinue, Reason: fmt.Sprintf("%.80q is no absolute path of a project: name one", from.Project)}
 	}
-	talk := handover.New(from, s.agent.Name)
-	if len(talk.Messages) == 0 {
-		return refuse("there are no messages at %s of %.80q: nothing is there to go on with", from.Snapshot, from.Session)
-	}
-	c := &Start{talk, in, &Session{Spot: Spot{ID: id}, Project: path.Clean(filepath.ToSlash(from.Project)), agent: s.agent, dir: s.folder}, s.folder}
-	for i := range talk.Messages {
-		if m := &talk.Messages[i]; m.At.IsZero() {
-			m.At = in.Now
-		}
-	}
-	made, err := format.Continue(ctx, c)
+	c := &Start{start, &Session{Spot: Spot{ID: id}, Project: path.Clean(filepath.ToSlash(from.Project)), agent: s.agent, dir: s.folder}, s.folder}
+	made, err := s.format.(Continuer).Continue(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.moveOf(in, made, from.Snapshot)
-	if err != nil {
-		return nil, err
+	m, err := s.moveOf(start.In, made, from.Snapshot)
+	if err == nil {
+		m.Hazards = append(m.Hazards, (&Entry{}).workTree())
 	}
-	for _, line := range []string{talk.Goes(), talk.Changes(), talk.Stays()} {
-		if line != "" {
-			m.Carries = append(m.Carries, line)
-		}
-	}
-	m.Hazards = append(m.Hazards, (&Entry{}).workTree())
-	return m, nil
+	return m, err
 }
 
 // moveOf returns the move that makes the files of a new session, from a snapshot. The error is store.ErrSessionExists if one is

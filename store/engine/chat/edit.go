@@ -34,6 +34,12 @@ type Editor interface {
 	FindRepeats(role Role, own, record Value, found func(place string, text Value))
 }
 
+// Omitter is an Editor whose agent omits messages of a session that it resumes: it makes them anew, or sends none.
+type Omitter interface {
+	// Omits reports whether the agent omits the messages of an entry.
+	Omits(e *Entry) bool
+}
+
 // textEdit is a text of a state, and the JSON string in its place.
 type textEdit struct {
 	node    jsontape.Node
@@ -195,6 +201,9 @@ func (e *editing) changeText(ctx context.Context, edit textEdit) (int, error) {
 	entry, role, err := e.entryOf(in, one, edit.message)
 	if err != nil {
 		return 0, err
+	}
+	if omits, ok := e.editor.(Omitter); ok && omits.Omits(entry) {
+		return refuse(e.agent.Framework + " makes this text anew at each start, or leaves it out, so that an edit has no effect")
 	}
 	step := slices.IndexFunc(e.fork.Steps, func(s tree.Step) bool { return s.Name == cmp.Or(entry.File, one.Spot.File) })
 	if step < 0 {

@@ -94,7 +94,7 @@ func (s *Store) connect(ctx context.Context, address string) {
 	if marker, ok := s.format.(Marker); ok {
 		s.files.Mark = func(ctx context.Context, at engine.Place) (string, error) { return marker.Mark(ctx, at.Own.(Spot)) }
 	}
-	s.Store = engine.OnFiles(engine.Format{
+	format := engine.Format{
 		Name: a.Name, Framework: a.Framework, IDs: a.IDs, Joins: true,
 		List: s.listSessions, Read: s.readLog, State: s.readState, About: s.describeEntry, Resume: s.resumeCalls, Check: s.checkSessions,
 		Faults: func(_ context.Context, _ engine.In, log *engine.Log) ([]model.Fault, error) {
@@ -106,7 +106,11 @@ func (s *Store) connect(ctx context.Context, address string) {
 		},
 		Lacks: func(op model.Op) string { return a.lacks(op, s.format) },
 		Move:  s.planMove, Next: s.predictNext,
-	}, s.files, address)
+	}
+	if _, ok := s.format.(Continuer); ok {
+		format.Continue = s.continueSession
+	}
+	s.Store = engine.OnFiles(format, s.files, address)
 }
 
 func (a *Agent) openRoot(at root, cache *files.Cache) (*Store, error) {
@@ -149,9 +153,6 @@ func (s *Store) Features() store.Features {
 	f.ModelRequest, f.SubAgents = s.ModelRequest, s.SubAgents
 	if _, ok := s.format.(Copier); ok {
 		f.FileCopies = s.FileCopies
-	}
-	if _, ok := s.format.(Continuer); ok {
-		f.PlanContinue = s.PlanContinue
 	}
 	_, f.EditsTexts = s.format.(Editor)
 	return f

@@ -113,9 +113,9 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 		plan.Entry, plan.Removes = e.ID, true
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
 		plan.Writes = append(plan.Writes, describeRemoval(v))
-		if e.Op == model.OpConvert {
+		if e.Op == model.OpConvert || e.Op == model.OpContinue {
 			plan.Final = true
-			plan.Hazards = append(plan.Hazards, "redo cannot bring it back, because it does not know the other store; hindcast convert can")
+			plan.Hazards = append(plan.Hazards, fmt.Sprintf("redo cannot bring it back, because it does not know the other store; hindcast %s can", e.Op))
 		}
 		return v.withJournalEntry(plan)
 	}

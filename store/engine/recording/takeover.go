@@ -11,10 +11,15 @@ import (
 	"hindcast/store"
 )
 
-// A Takeover is a session on its way from one store into another that keeps rows unchanged. It is the payload
-// of such a conversion's plan, and reads the session only when the plan is applied. Make one with
-// [PlanTakeover].
+// A Takeover is a session on its way into a store that keeps rows unchanged. It is the payload of the plan of a conversion,
+// which reads the session only when it is applied, and of a continued conversation. Make a Takeover with
+// [PlanTakeover] or [PlanContinue].
 type Takeover struct {
+	rows func(ctx context.Context, plan model.Plan) iter.Seq2[store.Row, error]
+}
+
+// source is the session of a conversion, and its new name.
+type source struct {
 	from        store.Store
 	session, as string
 }
@@ -36,7 +41,7 @@ func PlanTakeover(ctx context.Context, from store.Store, session, as string) (mo
 	tree := model.NewTimeline(headers)
 	plan := model.Plan{
 		Op: model.OpConvert, Session: session, NewSession: as,
-		Carry: &Takeover{from, session, as},
+		Carry: &Takeover{source{from, session, as}.rows},
 	}
 	if n := tree.Head(); n != model.NoNode {
 		h := tree.Header(n)
@@ -70,6 +75,10 @@ func isRecorded(ctx context.Context, s store.Store, h *model.Header) bool {
 // Rows returns the rows as they will stand under the new name. The error is
 // model.ErrHeadMoved where the session is no longer as it was planned.
 func (t *Takeover) Rows(ctx context.Context, plan model.Plan) iter.Seq2[store.Row, error] {
+	return t.rows(ctx, plan)
+}
+
+func (t source) rows(ctx context.Context, plan model.Plan) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		now, err := PlanTakeover(ctx, t.from, t.session, t.as)
 		if err == nil && (!SamePlan(now, plan) || !slices.Equal(now.Writes, plan.Writes)) {

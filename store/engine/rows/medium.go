@@ -47,6 +47,9 @@ func (m *medium) newStore() *engine.Store {
 		Sessions: m.listSessions, Memoise: m.listAgain, Places: m.enginePlaces, Read: m.readSession, Tail: m.tail, State: m.readState, About: m.describeRow, Info: fillInfo,
 		Weave: m.weaveStates, Lacks: m.explainLack, Move: m.planMove, Next: m.predictNext, RowsBack: m.planRowsBack,
 	}
+	if m.kind.TakesTalks() {
+		format.Continue = m.planStart
+	}
 	if requester, ok := m.kind.Format.(Requester); ok {
 		format.Request = func(ctx context.Context, in engine.In, row *engine.Row) (request.Request, error) {
 			return requester.Request(ctx, in.Tx.(*moment).tables, row.Place.Own.(Place), row.ID)
@@ -315,6 +318,32 @@ func (m *medium) planMove(ctx context.Context, in engine.In, log *engine.Log, c 
 		return nil, store.ErrSessionExists
 	}
 	return move, nil
+}
+
+// planStart plans a session that begins with a conversation, in the tables that have the names of the kind, or else in the
+// first ones.
+func (m *medium) planStart(ctx context.Context, c *engine.Start) (*engine.Move, error) {
+	t := c.In.Tx.(*moment)
+	places, err := m.listPlaces(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := t.listTableSets(ctx, m.kind)
+	if err != nil {
+		return nil, err
+	}
+	if len(sets) == 0 {
+		return nil, &model.UnsupportedError{Op: model.OpContinue, Reason: "the tables are gone"}
+	}
+	named := max(0, slices.IndexFunc(sets, func(set map[string]string) bool { return set[m.kind.Snapshots] == m.kind.Snapshots }))
+	own, err := m.kind.Format.(Continuer).Continue(ctx, t.tables, Place{tables: sets[named]}, c)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(places, func(p Place) bool { return p.ID == own.New.ID }) {
+		return nil, store.ErrSessionExists
+	}
+	return own.engineMove(), nil
 }
 
 // planTake plans the rows that sessions of another store become.

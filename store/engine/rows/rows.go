@@ -200,11 +200,17 @@ func (k Kind) watchedTables() []string {
 	return tables
 }
 
+// TakesTalks reports whether the framework goes on with conversations of other tools.
+func (k Kind) TakesTalks() bool {
+	_, ok := k.Format.(Continuer)
+	return ok && slices.Contains(k.Does, model.OpContinue)
+}
+
 // Kind returns the kind for the list of kinds. served is the kind in a database on a server, or nil. A write there is
 // noted in data, the user's folder for data; with "" nothing is written there.
 func (k Kind) Kind(served *Kind, data string) engine.Kind {
 	return engine.Kind{
-		Kind: store.Kind{Name: k.Name, Framework: k.Framework, Files: []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"}, Places: k.Places, Make: k.Make},
+		Kind: store.Kind{Name: k.Name, Framework: k.Framework, Files: []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"}, Places: k.Places, Continues: k.TakesTalks(), Make: k.Make},
 		Sign: func(ctx context.Context, at engine.Site) (why string, ok bool, err error) {
 			switch {
 			case at.Server != nil:

@@ -30,6 +30,13 @@ type Mover interface {
 	Hangs(ctx context.Context, t Tx, went []Step) (what string, err error)
 }
 
+// Continuer is a Mover whose framework goes on with conversations of other tools.
+type Continuer interface {
+	Mover
+	// Continue plans a new session in the tables of a place that begins with a conversation.
+	Continue(ctx context.Context, t Tx, in Place, c *engine.Start) (*Move, error)
+}
+
 // Session is a session as it is, or as it will be: without headers where it is not there.
 type Session struct {
 	Place

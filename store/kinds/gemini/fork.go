@@ -75,6 +75,13 @@ func (f *format) Join(c chat.Cut, way []*chat.Entry) (*chat.Fork, error) {
 	return made, nil
 }
 
+// Omits implements chat.Omitter: of the user what Gemini CLI adds itself, and commands.
+func (f *format) Omits(e *chat.Entry) bool {
+	is := e.Own.(*node).is
+	m := is[len(is)-1]
+	return m.kind == "user" && m.silent
+}
+
 // FindRepeats implements chat.Editor. A message has its text once more for the screen, and a resumed session has results twice.
 func (f *format) FindRepeats(_ chat.Role, own, r chat.Value, found func(place string, text chat.Value)) {
 	if r == own {

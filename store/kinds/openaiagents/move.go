@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
@@ -25,6 +24,7 @@ import (
 //	                   a gap in it. The copies have numbers below all numbers of the sequence.
 //	… of branches      AdvancedSQLiteSession reads the items of a branch by message_structure,
 //	                   so the copies stand there as the items of "main".
+//	continue           a row of a new session, and its items in the same way: see continue.go.
 //	repair             such a fork of the head, without items that the API refuses: see repair.go.
 //	fork as a branch   rows of message_structure alone, behind the greatest sequence number of
 //	                   the session: branches share items. The name is reserved, as the SDK does.
@@ -144,14 +144,8 @@ func (w *writing) addRow(table string, row rows.Row) {
 func (w *writing) planFork(ctx context.Context, t rows.Tx, as string) error {
 	w.m.New = w.before.SessionPlace(as, as)
 	table := w.before.Name(messages)
-	for _, of := range []string{w.before.Name(sessions), table} {
-		taken, err := rows.Rows(ctx, t, of, ofSession, as)
-		if err == nil && len(taken) > 0 {
-			err = store.ErrSessionExists
-		}
-		if err != nil {
-			return err
-		}
+	if err := w.checkVacant(ctx, t, as); err != nil {
+		return err
 	}
 	list, err := rows.Rows(ctx, t, w.before.Name(sessions), ofSession, w.before.Key...)
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"hindcast/store/engine"
 	"hindcast/store/engine/rows"
 	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
 )
 
 // The tables, by the names that they have by default.
@@ -37,7 +38,7 @@ const sessions, messages = "agent_sessions", "agent_messages"
 var kind = rows.Kind{
 	Name: "openai-agents", Framework: "OpenAI Agents SDK",
 	IDs:  "the item's number in its table",
-	Does: []model.Op{model.OpFork, model.OpRepair},
+	Does: []model.Op{model.OpFork, model.OpRepair, model.OpContinue},
 	Refuses: map[model.Op]string{
 		model.OpRestore: "a session of the OpenAI Agents SDK goes back by deleting its items alone, and those are gone then: fork it instead, an AdvancedSQLiteSession also as SESSION/BRANCH",
 	},
@@ -50,10 +51,19 @@ var kind = rows.Kind{
 		{Table: "turn_usage", Where: "session_id = ?1"}, {Table: "branch_reservations", Where: "session_id = ?1"},
 		{Table: "session_clear_generations", Where: "session_id = ?1"},
 	},
+	Make: func(ctx context.Context, path string) error {
+		return sqlitefile.CreateFile(ctx, path, schema, "")
+	},
 	Large:   []string{"message_data"},
 	Renamed: true, Seconds: true, Snapshots: messages, Key: []string{"session_id"}, ID: "id",
 	Damage: model.Fault{Severity: model.Loses, Meaning: "the item is no JSON", Verdict: "passes over the item"},
 }
+
+// schema makes the tables as SQLiteSession does.
+const schema = `CREATE TABLE agent_sessions (session_id TEXT PRIMARY KEY, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP);
+		CREATE TABLE agent_messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, message_data TEXT NOT NULL, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
+			FOREIGN KEY (session_id) REFERENCES agent_sessions (session_id) ON DELETE CASCADE);
+		CREATE INDEX idx_agent_messages_session_id ON agent_messages (session_id, id);`
 
 // Kind describes the sessions of the OpenAI Agents SDK in a SQLite file, and those of SQLAlchemySession in a database
 // on a server, in tables of the names that they have by default. data is the user's folder for data.

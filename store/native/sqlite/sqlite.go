@@ -36,6 +36,14 @@ func Kind() store.Kind {
 		Recognise: recognise,
 		Open:      func(ctx context.Context, path string) (store.Store, error) { return openSettled(ctx, path) },
 		Places:    func(around store.Surroundings) []string { return patternIn(around.Work, "*.db") },
+		Continues: true,
+		Make: func(ctx context.Context, path string) error {
+			s, err := Create(ctx, path)
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
 	}
 }
 

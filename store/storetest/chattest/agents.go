@@ -139,7 +139,7 @@ func (a *Agent) Ask(t testing.TB, call, prompt string) []Said {
 	out := a.Run(t, call, prompt)
 	for _, r := range a.Requests(t) {
 		if bytes.Contains(r.Body, []byte(prompt)) {
-			if list, is := readSaid(t, a.how.api, r.Body); is {
+			if list, is := ReadSaid(t, a.how.api, r.Body); is {
 				return list
 			}
 		}

@@ -8,6 +8,9 @@ import (
 	"testing"
 )
 
+// Converse is the API whose roles alternate, and whose messages Strands has.
+const Converse = "converse"
+
 // Said is a part of a request to a model, in one form for all APIs.
 type Said struct {
 	// Is is "user", "assistant", "call", "result" or "picture".
@@ -23,10 +26,10 @@ func (s Said) String() string {
 	return strings.Join(strings.Fields(strings.Join([]string{s.Is, s.ID, s.Name, s.Text}, " ")), " ")
 }
 
-// readSaid returns the parts of a request of an API without system prompts, false for a request that asks for no answer
+// ReadSaid returns the parts of a request of an API without system prompts, false for a request that asks for no answer
 // to a conversation. It fails the test where the request breaks a rule of the provider: a call without a result, a result
 // without a call, a message without content, or, where roles must alternate, one speaker twice.
-func readSaid(t testing.TB, api string, body []byte) (list []Said, is bool) {
+func ReadSaid(t testing.TB, api string, body []byte) (list []Said, is bool) {
 	t.Helper()
 	var request struct {
 		Messages, Input, Contents []message
@@ -46,7 +49,7 @@ func readSaid(t testing.TB, api string, body []byte) (list []Said, is bool) {
 			continue
 		case len(parts) == 0:
 			t.Errorf("message %d of the request has no content: %.300s", i, body)
-		case api == "gemini" && role == last:
+		case (api == "gemini" || api == Converse) && role == last:
 			t.Errorf("message %d of the request is of %s again", i, role)
 		}
 		list, last = append(list, parts...), role
@@ -112,6 +115,17 @@ type part struct {
 		Response map[string]any
 	}
 	InlineData *struct{ MimeType string }
+	// Those of Bedrock's Converse, as Strands has them.
+	ToolUse *struct {
+		ID    string `json:"toolUseId"`
+		Name  string
+		Input json.RawMessage
+	}
+	ToolResult *struct {
+		ID      string `json:"toolUseId"`
+		Content json.RawMessage
+	}
+	Image json.RawMessage
 }
 
 // parts returns the parts of a message, and its role in Anthropic's words.
@@ -146,6 +160,10 @@ func (m *message) parts(t testing.TB, api string) (list []Said, role string) {
 			list = append(list, Said{"call", p.ID, p.Name, sorted(t, p.Input)})
 		case p.Type == "tool_result":
 			list = append(list, Said{"result", p.ToolUseID, "", textIn(p.Content)})
+		case p.ToolUse != nil:
+			list = append(list, Said{"call", p.ToolUse.ID, p.ToolUse.Name, sorted(t, p.ToolUse.Input)})
+		case p.ToolResult != nil:
+			list = append(list, Said{"result", p.ToolResult.ID, "", textIn(p.ToolResult.Content)})
 		case p.FunctionCall != nil:
 			list = append(list, Said{"call", p.FunctionCall.ID, p.FunctionCall.Name, sorted(t, p.FunctionCall.Args)})
 		case p.FunctionResponse != nil:
@@ -154,7 +172,7 @@ func (m *message) parts(t testing.TB, api string) (list []Said, role string) {
 				text += fmt.Sprint(value)
 			}
 			list = append(list, Said{"result", p.FunctionResponse.ID, "", text})
-		case p.InlineData != nil, p.Type == "image", p.Type == "image_url", p.Type == "input_image":
+		case p.InlineData != nil, p.Image != nil, p.Type == "image", p.Type == "image_url", p.Type == "input_image":
 			list = append(list, Said{Is: "picture"})
 		default:
 			if p.Text == "" {

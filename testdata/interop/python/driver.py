@@ -8,6 +8,7 @@ stand-in but the model.
     {"do": "resume", "dir": D, "store": "log", "scenario": "tool",
      "session": S, "agent": A, "call": "agent(None)"}
     {"do": "start", "dir": D, "store": "log", "session": S}
+    {"do": "go", "call": "agent = Agent(agent_id=…, session_manager=…); agent("…")"}
 
 A store is "log" (FileSessionManager) or "snapshots" (SnapshotSessionManager with
 a snapshot after each invocation). A call is Python; it is evaluated as it stands
@@ -368,6 +369,20 @@ def called(call, **names):
     return given
 
 
+def go(call):
+    """Runs the statements of a plan as they stand, with an agent whose model says "resumed"."""
+    model, tools = Script(), Tools()
+
+    def made(**given):
+        return Agent(model=model, tools=tools.all, callback_handler=None, **given)
+
+    try:
+        exec(call, {"Agent": made, "FileSessionManager": FileSessionManager})
+    except Exception as err:
+        return {"seen": model.seen, "error": f"{type(err).__name__}: {err}"}
+    return {"seen": model.seen, "tools": tools.ran}
+
+
 # The scenarios of Graphs and Swarms. A node says its name and what it did, and on
 # another day that it did so again.
 
@@ -469,7 +484,7 @@ def resume_orchestrator(dir, store, scenario, session, call):
 def main():
     # Whatever a library prints must not stand between the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
-    commands = {"write": write, "resume": resume, "start": start}
+    commands = {"write": write, "resume": resume, "start": start, "go": go}
     print(json.dumps({"sdk": "strands-agents " + version("strands-agents")}), file=answers, flush=True)
     for line in sys.stdin:
         command = json.loads(line)

@@ -251,7 +251,8 @@ func predictNext(ctx context.Context, in engine.In, before, after *engine.Log, m
 	case p.orchestrator != "":
 		return records.Next(ctx, before, after, mv)
 	}
-	was, now := before.Own.(*reading), readingOf(after, in)
+	was, _ := before.Own.(*reading) // nil before a session that is made of a conversation
+	now := readingOf(after, in)
 	e := ending{reading: now}
 	switch {
 	case mv == nil && now.gone():
@@ -281,8 +282,14 @@ func predictNext(ctx context.Context, in engine.In, before, after *engine.Log, m
 	default:
 		e.resume(&next)
 	}
-	if mv != nil && mv.Own.(*mover).op == model.OpRepair {
+	switch {
+	case mv == nil:
+	case mv.Own.(*mover).op == model.OpRepair:
 		next.Asks = nil // what a start does is not asked by a repair
+	case mv.Own.(*mover).op == model.OpContinue:
+		for i := range next.Calls {
+			next.Calls[i].Call = now.opener() + next.Calls[i].Call
+		}
 	}
 	return next, nil
 }

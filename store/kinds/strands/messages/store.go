@@ -83,7 +83,7 @@ const kind = "strands"
 // remembered on the cache; nil remembers it as long as a store is open.
 func Kind(cache *files.Cache) engine.Kind {
 	return engine.Kind{
-		Kind: store.Kind{Name: kind, Framework: "Strands", Places: places},
+		Kind: store.Kind{Name: kind, Framework: "Strands", Places: places, Continues: true},
 		Sign: engine.InFolder(sign), Copied: true,
 		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) { return openSite(ctx, cache, at) },
 	}.Derive()
@@ -213,7 +213,7 @@ func openSite(ctx context.Context, cache *files.Cache, at engine.Site) (*Store, 
 	s.Store = engine.OnFiles(engine.Format{
 		Name: kind, Framework: "Strands", IDs: "the SHA-256 of the message, or of the node's result, and its place", Warns: true,
 		List: s.list, Place: s.place, Read: readSession, Headers: readHeaders, Tail: readTail, State: s.state, Request: s.request, About: s.about, Faults: s.faults, Check: s.check,
-		Lacks: lacks, Move: planMove, Next: predictNext,
+		Lacks: lacks, Move: planMove, Continue: s.startSession, Next: predictNext,
 	}, &engine.Files{
 		Storage: storage, Watching: s.watch, Closing: s.closeLinks, Mark: s.mark,
 		Unread: s.unread,

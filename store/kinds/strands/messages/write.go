@@ -12,7 +12,7 @@ func (s *Store) broken() error { return cmp.Or(s.storage.Ready(), s.storage.Brok
 
 func lacks(op model.Op) string {
 	switch op {
-	case model.OpRestore, model.OpFork, model.OpEdit, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpContinue, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
 		return ""
 	}
 	return store.Cannot(kind, op)
