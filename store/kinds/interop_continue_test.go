@@ -190,7 +190,6 @@ func startOwn(t *testing.T, home string) (store.Store, func(*testing.T, []*model
 				} else {
 					sent = append(sent, map[string]any{"role": "user", "content": []any{block}})
 				}
-				most = 1
 			}
 			to.Send("ok")
 			if err := errors.Join(s.UpdateState(ctx, state{sent}), to.EndTurn()); err != nil {
