@@ -136,7 +136,7 @@ func (p *parser) entry(k toml.Key, tables map[string]any) error {
 	if len(k) == 1 {
 		return nil
 	}
-	a := Named(k[1])
+	a := FindAction(k[1])
 	if a == None {
 		return p.errorf(k, "no such action: %q", k[1])
 	}
@@ -195,7 +195,7 @@ func (p *parser) conflict(err error) error {
 		return err
 	}
 	for _, k := range slices.Backward(p.bound) {
-		if a := Named(k[1]); (a == c.first || a == c.second) && slices.Contains(p.m.Keys(scopeNamed(k[0]), a), c.key) {
+		if a := FindAction(k[1]); (a == c.first || a == c.second) && slices.Contains(p.m.Keys(scopeNamed(k[0]), a), c.key) {
 			return p.errorf(k, "%q is bound twice in scope %s: to %s and to %s", c.key, c.scope, c.first, c.second)
 		}
 	}
@@ -270,8 +270,8 @@ func scopeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Named returns the action of a name, as [Action.String] gives it; None if there is no such action.
-func Named(name string) Action {
+// FindAction returns the action of a name, as [Action.String] gives it; None if there is no such action.
+func FindAction(name string) Action {
 	name = today(name)
 	for a := None + 1; a < actions; a++ {
 		if a.String() == name {

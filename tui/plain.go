@@ -29,7 +29,7 @@ const (
 // plainPatience is how long a line waits for work that goes on, other than a write and what leads to it.
 const plainPatience = time.Second
 
-// plainHelp says what one types.
+// plainHelp lists the words that one types.
 const plainHelp = `Type a word and Enter. open, back, quit. move-down, move-up, step-back, step-forward.
 read tells the rows of this page with numbers; a number goes to its row, twice opens it.
 diff, state, messages, context, files, resume and info read what is known of a snapshot.
@@ -45,7 +45,7 @@ type teller struct {
 	lines []string // typed, and not taken yet
 	since time.Time
 	err   error // of writing
-	// told is what was told: of the view, the row of the cursor, the message and the rows.
+	// told has the last lines that were told: of the view, the row of the cursor, the message and the rows.
 	told struct {
 		view, row, message string
 		rows               []string
@@ -116,7 +116,7 @@ func (p *teller) Init() tea.Cmd {
 	return tea.Batch(begin, resized)
 }
 
-// Update implements tea.Model: it takes what was typed once the work before it has ended, and tells what is new.
+// Update implements tea.Model: it takes a line once the work before it has ended, and tells the news.
 func (p *teller) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmds []tea.Cmd
 	switch msg := msg.(type) {
@@ -213,10 +213,10 @@ func shorten(word string) string { return word[:min(len(word), 40)] }
 
 // wordAction returns the action of a word: the name of an action, the title of a tab, or a key.
 func (p *teller) wordAction(word string) (keymap.Action, bool) {
-	if a := keymap.Named("show-" + word); a != keymap.None && p.place == inSession && p.dialog == nil {
+	if a := keymap.FindAction("show-" + word); a != keymap.None && p.place == inSession && p.dialog == nil {
 		return a, true
 	}
-	if a := keymap.Named(word); a != keymap.None {
+	if a := keymap.FindAction(word); a != keymap.None {
 		return a, true
 	}
 	return p.actionOf(word)
@@ -362,7 +362,7 @@ func (p *teller) standing() string {
 	return text
 }
 
-// tellNews tells what is new since it was called last: where one is, the row of the cursor, the message, and the
+// tellNews tells the news since it was called last: where one is, the row of the cursor, the message, and the
 // rows of a text or a dialog.
 func (p *teller) tellNews() {
 	if p.layout.w == 0 || p.crash != nil {
