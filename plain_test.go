@@ -79,7 +79,7 @@ func TestPlain_tellsTheScreenInLines(t *testing.T) {
 		{"no", []string{"nothing was changed"}},
 		{"yank", []string{"1. i, copy id"}},
 		{"esc", []string{"Timeline of trip-planner\r\n"}},
-		{"continue", []string{"2. Claude Code"}},
+		{"continue", []string{"5. Claude Code"}},
 		{"esc", []string{"Timeline of trip-planner\r\n"}},
 		{"yank", []string{"6. s, share without secrets"}},
 		{"6", []string{"1. s, share session"}},
