@@ -29,6 +29,8 @@ type Pattern struct {
 	spelled []needle.Needle
 	// part finds the needle, and whole the literal.
 	part, whole needle.Needle
+	// near is the expression where a match is short and is looked for around each needle; else nil.
+	near *nearNeedle
 }
 
 // PatternError says that a text is no regular expression.
@@ -108,7 +110,7 @@ func Regexp(text string, c Case) (*Pattern, error) {
 	p := &Pattern{expr: expr}
 	if tree, err := syntax.Parse(flags+text, syntax.Perl); err == nil {
 		tree = tree.Simplify()
-		p.needle, p.fold = requiredText(tree)
+		p.needle, p.fold, _ = requiredText(tree)
 		p.readLiteral(tree)
 		list := spellings(p.needle)
 		if len(p.needle) < longPart {
@@ -119,6 +121,9 @@ func Regexp(text string, c Case) (*Pattern, error) {
 			}
 		}
 		p.setSpelled(list)
+		if p.expr != nil {
+			p.near = aroundNeedle(flags+text, tree)
+		}
 	}
 	return p, nil
 }
@@ -141,13 +146,13 @@ func (p *Pattern) readLiteral(tree *syntax.Regexp) {
 var unescaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[pP]\{\^?\w+\}|\\[pP]\w|\\x\{\w+\}|\\[\s\S]`) })
 
 // requiredText returns the longest text it can find that each match of an expression contains;
-// nil if it finds no such text.
-func requiredText(tree *syntax.Regexp) (needle []byte, fold bool) {
+// nil if it finds no such text. before is the most bytes of a match that stand before the text, unbounded or less.
+func requiredText(tree *syntax.Regexp) (needle []byte, fold bool, before int) {
 	switch tree.Op {
 	case syntax.OpLiteral:
 		text := string(tree.Rune)
 		if tree.Flags&syntax.FoldCase == 0 {
-			return atLeast([]byte(text)), false
+			return atLeast([]byte(text)), false, 0
 		}
 		longest := ""
 		for _, part := range strings.FieldsFunc(text, foldsBeyondASCII) {
@@ -155,21 +160,25 @@ func requiredText(tree *syntax.Regexp) (needle []byte, fold bool) {
 				longest = part
 			}
 		}
-		return atLeast(bytes.ToLower([]byte(longest))), true
-	case syntax.OpCapture, syntax.OpPlus:
+		return atLeast(bytes.ToLower([]byte(longest))), true, utf8.UTFMax * utf8.RuneCountInString(text[:strings.Index(text, longest)])
+	case syntax.OpCapture:
+		return requiredText(tree.Sub[0])
+	case syntax.OpPlus: // the first of them has it
 		return requiredText(tree.Sub[0])
 	case syntax.OpRepeat:
 		if tree.Min > 0 {
 			return requiredText(tree.Sub[0])
 		}
 	case syntax.OpConcat:
+		width := 0
 		for _, sub := range tree.Sub {
-			if of, folds := requiredText(sub); len(of) > len(needle) {
-				needle, fold = of, folds
+			if of, folds, at := requiredText(sub); len(of) > len(needle) {
+				needle, fold, before = of, folds, min(width+at, unbounded)
 			}
+			width = min(width+longestMatch(sub), unbounded)
 		}
 	}
-	return needle, fold
+	return needle, fold, before
 }
 
 // foldsBeyondASCII reports whether a letter has other forms than those of an ASCII letter.
@@ -198,6 +207,9 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 		case at < 0 && !hasFoldedASCII(text):
 			return 0, 0, false
 		}
+	}
+	if p.near != nil && utf8.Valid(text) {
+		return p.near.find(text, &p.part)
 	}
 	if p.expr != nil {
 		at := p.expr.FindIndex(text)

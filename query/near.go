@@ -1,0 +1,104 @@
+package query
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"unicode/utf8"
+
+	"hindcast/model/needle"
+)
+
+// nearNeedle finds the matches of an expression around the needles of a text, instead of trying each letter.
+type nearNeedle struct {
+	// first matches at the beginning of a text, and later behind its first letter, so that \b and (?m:^) know that one.
+	first, later *regexp.Regexp
+	// before is the most bytes from the beginning of a match to its needle, and width the most bytes of a match.
+	before, width int
+}
+
+// unbounded stands for as many bytes as one likes. A match that may be as long is not looked for around needles: where those
+// are many, the same bytes would be read for each.
+const unbounded = 1 << 10
+
+// aroundNeedle returns what finds the matches of an expression, nil if a match may be long or has no needle.
+func aroundNeedle(text string, tree *syntax.Regexp) *nearNeedle {
+	needle, _, before := requiredText(tree)
+	width := longestMatch(tree)
+	if needle == nil || width == unbounded {
+		return nil
+	}
+	first, err := regexp.Compile(`\A(?:` + text + `)`)
+	if err != nil { // the expression is at the limit of what may be nested
+		return nil
+	}
+	later, err := regexp.Compile(`\A(?s:.)(?:` + text + `)`)
+	if err != nil {
+		return nil
+	}
+	return &nearNeedle{first, later, before, width}
+}
+
+// find returns where the first match is in a text of valid UTF-8.
+func (n *nearNeedle) find(text []byte, part *needle.Needle) (from, to int, ok bool) {
+	tried := 0 // no match begins before
+	for at := part.Index(text, 0); at >= 0; at = part.Index(text, at+1) {
+		for from = max(tried, at-n.before); from <= at; from++ {
+			if !utf8.RuneStart(text[from]) {
+				continue
+			}
+			if to = n.matchAt(text, from); to >= 0 {
+				return from, to, true
+			}
+		}
+		tried = at + 1
+	}
+	return 0, 0, false
+}
+
+// matchAt returns the end of the match that begins at a place of a text, or -1.
+func (n *nearNeedle) matchAt(text []byte, from int) int {
+	end := min(from+n.width+utf8.UTFMax, len(text)) // with the letter behind the match, for \b and $
+	if from == 0 {
+		if at := n.first.FindIndex(text[:end]); at != nil {
+			return at[1]
+		}
+		return -1
+	}
+	_, size := utf8.DecodeLastRune(text[:from])
+	if at := n.later.FindIndex(text[from-size : end]); at != nil {
+		return from - size + at[1]
+	}
+	return -1
+}
+
+// longestMatch returns how long a match of an expression may be in bytes, at most unbounded.
+func longestMatch(tree *syntax.Regexp) int {
+	switch tree.Op {
+	case syntax.OpNoMatch, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return 0
+	case syntax.OpLiteral:
+		return min(utf8.UTFMax*len(tree.Rune), unbounded)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return utf8.UTFMax
+	case syntax.OpCapture, syntax.OpQuest:
+		return longestMatch(tree.Sub[0])
+	case syntax.OpConcat:
+		sum := 0
+		for _, sub := range tree.Sub {
+			sum = min(sum+longestMatch(sub), unbounded)
+		}
+		return sum
+	case syntax.OpAlternate:
+		most := 0
+		for _, sub := range tree.Sub {
+			most = max(most, longestMatch(sub))
+		}
+		return most
+	case syntax.OpRepeat:
+		if tree.Max >= 0 {
+			return min(tree.Max*longestMatch(tree.Sub[0]), unbounded)
+		}
+	}
+	return unbounded // of * and +
+}
