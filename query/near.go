@@ -16,15 +16,17 @@ type nearNeedle struct {
 	before, width int
 }
 
-// unbounded stands for as many bytes as one likes. A match that may be as long is not looked for around needles: where those
-// are many, the same bytes would be read for each.
+// unbounded stands for as many bytes as one likes.
 const unbounded = 1 << 10
 
-// aroundNeedle returns what finds the matches of an expression, nil if a match may be long or has no needle.
+// tries is how often the bytes of a text may be read around its needles. Where these are many and matches long, one pass
+// over the text takes less.
+const tries = 4
+
+// aroundNeedle returns what finds the matches of an expression, nil if a match has no needle, or one that is anywhere.
 func aroundNeedle(text string, tree *syntax.Regexp) *nearNeedle {
 	needle, _, before := requiredText(tree)
-	width := longestMatch(tree)
-	if needle == nil || width == unbounded {
+	if needle == nil || before == unbounded {
 		return nil
 	}
 	first, err := regexp.Compile(`\A(?:` + text + `)`)
@@ -35,29 +37,36 @@ func aroundNeedle(text string, tree *syntax.Regexp) *nearNeedle {
 	if err != nil {
 		return nil
 	}
-	return &nearNeedle{first, later, before, width}
+	return &nearNeedle{first, later, before, longestMatch(tree)}
 }
 
-// find returns where the first match is in a text of valid UTF-8.
-func (n *nearNeedle) find(text []byte, part *needle.Needle) (from, to int, ok bool) {
+// find returns where the first match is in a text of valid UTF-8, nil without a match. known is false where it gives up.
+func (n *nearNeedle) find(text []byte, part *needle.Needle) (at []int, known bool) {
 	tried := 0 // no match begins before
-	for at := part.Index(text, 0); at >= 0; at = part.Index(text, at+1) {
-		for from = max(tried, at-n.before); from <= at; from++ {
+	left := tries * len(text)
+	for near := part.Index(text, 0); near >= 0; near = part.Index(text, near+1) {
+		for from := max(tried, near-n.before); from <= near; from++ {
 			if !utf8.RuneStart(text[from]) {
 				continue
 			}
-			if to = n.matchAt(text, from); to >= 0 {
-				return from, to, true
+			within := text[from:]
+			if n.width < unbounded && n.width+utf8.UTFMax < len(within) { // with the letter behind the match, for \b and $
+				within = within[:n.width+utf8.UTFMax]
+			}
+			if left -= len(within); left < 0 {
+				return nil, false
+			}
+			if end := n.matchAt(text, from, from+len(within)); end >= 0 {
+				return []int{from, end}, true
 			}
 		}
-		tried = at + 1
+		tried = near + 1
 	}
-	return 0, 0, false
+	return nil, true
 }
 
-// matchAt returns the end of the match that begins at a place of a text, or -1.
-func (n *nearNeedle) matchAt(text []byte, from int) int {
-	end := min(from+n.width+utf8.UTFMax, len(text)) // with the letter behind the match, for \b and $
+// matchAt returns the end of the match that begins at a place of a text, of which the bytes before end are looked at; else -1.
+func (n *nearNeedle) matchAt(text []byte, from, end int) int {
 	if from == 0 {
 		if at := n.first.FindIndex(text[:end]); at != nil {
 			return at[1]

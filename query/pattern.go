@@ -29,7 +29,7 @@ type Pattern struct {
 	spelled []needle.Needle
 	// part finds the needle, and whole the literal.
 	part, whole needle.Needle
-	// near is the expression where a match is short and is looked for around each needle; else nil.
+	// near looks for the expression around needles; nil where one may be anywhere in a match.
 	near *nearNeedle
 }
 
@@ -208,11 +208,15 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 			return 0, 0, false
 		}
 	}
-	if p.near != nil && utf8.Valid(text) {
-		return p.near.find(text, &p.part)
-	}
 	if p.expr != nil {
-		at := p.expr.FindIndex(text)
+		var at []int
+		known := false
+		if p.near != nil && utf8.Valid(text) {
+			at, known = p.near.find(text, &p.part)
+		}
+		if !known {
+			at = p.expr.FindIndex(text)
+		}
 		if at == nil {
 			return 0, 0, false
 		}
