@@ -177,13 +177,7 @@ func TestCheck_files(t *testing.T) {
 // A session with a call that is made again is flagged, in both forms of log.
 func TestLog_flags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "loop.jsonl")
-	call := `{"role":"assistant","content":[{"toolUse":{"toolUseId":"t%","name":"list","input":{"a":1}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t%","status":"success","content":[{"text":"none"}]}}]}`
-	var calls []string
-	for _, id := range []string{"1", "2", "3"} {
-		calls = append(calls, strings.ReplaceAll(call, "%", id))
-	}
-	row := `{"id":"a","sessionId":"s","index":0,"turnIndex":0,"event":0,"state":{"messages":[{"role":"user","content":[{"text":"go"}]},` + strings.Join(calls, ",") + `]}}`
-	if err := os.WriteFile(file, []byte(row+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(sessionOfLoop()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := start(t, sample.Rows())
@@ -199,4 +193,14 @@ func TestLog_flags(t *testing.T) {
 	if code, out, _ = s.run(t, "check", file); code != 3 || !strings.Contains(out, "no-loop  #0  repeat 3 times") {
 		t.Errorf("exit %d, %s", code, out)
 	}
+}
+
+// sessionOfLoop returns the row of a session in which a call is made three times.
+func sessionOfLoop() string {
+	call := `{"role":"assistant","content":[{"toolUse":{"toolUseId":"t%","name":"list","input":{"a":1}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t%","status":"success","content":[{"text":"none"}]}}]}`
+	var calls []string
+	for _, id := range []string{"1", "2", "3"} {
+		calls = append(calls, strings.ReplaceAll(call, "%", id))
+	}
+	return `{"id":"a","sessionId":"s","index":0,"turnIndex":0,"event":0,"state":{"messages":[{"role":"user","content":[{"text":"go"}]},` + strings.Join(calls, ",") + `]}}`
 }

@@ -210,6 +210,7 @@ var unmet = []string{
 	"survey faults[].next",
 	"survey faults[].sdk",
 	"survey faults[].store",
+	"why call.refused",
 }
 
 // Real output of every command is as the schemas say, and what they say is met.
@@ -342,7 +343,7 @@ func (a *answers) realStores(t *testing.T) {
 		}
 		for _, s := range sessions {
 			for _, line := range [][]string{
-				{"log", dir, s.ID}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
+				{"log", dir, s.ID}, {"why", dir, s.ID}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
 				{"history", dir, s.ID, "/messages/1"}, {"history", dir, s.ID, "/state"}, {"blame", dir, s.ID}, {"blame", dir, s.ID, "#0", "/messages"}, {"find", dir, s.ID, ".messages | length > 1"}, {"find", dir, s.ID, ".state == 1", "--all"}, {"stats", dir, s.ID, "--snapshots", "--prune"},
 				{"grep", "e", dir, s.ID}, {"grep", "e", dir, s.ID, "--all"}, {"diverge", dir, s.ID, "#0", "head"}, {"diverge", dir, s.ID, sessions[0].ID}, {"diverge", dir, s.ID, sessions[0].ID, "--by", ".failed"}, {"check", dir, s.ID},
 				{"files", dir, s.ID}, {"files", dir, s.ID, "head..#0"}, {"files", dir, s.ID, "--by", "file"}, {"files", dir, s.ID, "--patch"}, {"commands", dir, s.ID},
@@ -405,7 +406,10 @@ func (a *answers) moves(t *testing.T) {
 	err = errors.Join(err, filepath.WalkDir(session, func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, long, long)) // not written to for long
 	}))
+	rules, loop := filepath.Join(t.TempDir(), "rules.toml"), filepath.Join(t.TempDir(), "loop.jsonl")
 	for name, text := range map[string]string{
+		loop:  sessionOfLoop() + "\n" + strings.Replace(sessionOfLoop(), `{"id":"a","sessionId":"s"`, `{"id":"b","sessionId":"t"`, 1),
+		rules: "[[rule]]\nname = \"fails\"\nmust = 'error(\"no\")'",
 		filepath.Join(files, "session_basic.bak"): "left by an editor",
 		filepath.Join(damaged, "damaged.jsonl"):   `{"id":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","parentId":"no","sessionId":"s","index":1,"turnIndex":0,"event":0,"state":{}}`,
 		prompted: `{"system_prompt":"a","messages":[{"role":"user","content":[{"text":"x"}]},{"role":"assistant","content":[{"text":"y"}]}]}
@@ -474,6 +478,9 @@ func (a *answers) moves(t *testing.T) {
 		{"home", []string{"home"}},
 		{"added", []string{"home", "remove", store}},
 		{"plan", []string{"continue", store, "trip-planner", "head", "--in", "pi", "--to", t.TempDir(), "--dry-run"}},
+		{"log", []string{"log", loop, "s", "--flags"}},
+		{"check", []string{"check", loop, "--rules", rules}},
+		{"runs", []string{"diverge", loop, "--all"}},
 		{"keep", []string{"keep", files, store}},
 		{"verified", []string{"keep", "verify"}},
 		{"filelines", []string{"blame", written.project, filepath.Join(written.repo, written.files[0])}},

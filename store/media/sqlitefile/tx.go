@@ -23,6 +23,8 @@ type Tx struct {
 	changing map[string]driver.Stmt
 	args     []driver.NamedValue
 	stale    func() bool
+	// columns are those of the tables that were asked for, until the transaction itself may make others.
+	columns map[string]map[string]bool
 	// kept is the value that Keep keeps, nil if the file may change under it.
 	kept *kept
 }
@@ -55,6 +57,7 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (result sql.Re
 				return err
 			}
 			t.changing[query] = statement
+			clear(t.columns)
 		}
 		result, err = statement.(driver.StmtExecContext).ExecContext(ctx, t.args)
 		return err
@@ -75,7 +78,10 @@ func Values(dst []driver.NamedValue, args []any) ([]driver.NamedValue, error) {
 }
 
 // Conn returns the connection, for calls that go past database/sql.
-func (t *Tx) Conn() *sql.Conn { return t.conn }
+func (t *Tx) Conn() *sql.Conn {
+	clear(t.columns)
+	return t.conn
+}
 
 // Rows returns the rows of a query. The caller closes them.
 func (t *Tx) Rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -199,8 +205,11 @@ func (t *Tx) Records(ctx context.Context, row func(map[string]any) error, query 
 }
 
 // Columns returns the columns of a table, no columns if there is no such table. A view and a
-// virtual table have no columns here: their rows may never end.
+// virtual table have no columns here: their rows may never end. The map is lent.
 func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
+	if has := t.columns[table]; has != nil {
+		return has, nil
+	}
 	has := map[string]bool{}
 	err := t.Each(ctx, func(scan func(...any) error) error {
 		var column string
@@ -208,6 +217,9 @@ func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error)
 		has[column] = true
 		return err
 	}, "SELECT c.name FROM main.sqlite_schema s, pragma_table_info(s.name, 'main') c WHERE "+isTable+" AND s.name = ? COLLATE NOCASE", table)
+	if err == nil {
+		t.columns[table] = has
+	}
 	return has, err
 }
 
@@ -258,6 +270,7 @@ func (t *Tx) Check(ctx context.Context) (complaints []string, err error) {
 
 // Define runs a statement that makes tables or views, which only [File.Suppose] may.
 func (t *Tx) Define(ctx context.Context, query string) error {
+	clear(t.columns)
 	_, err := t.conn.ExecContext(ctx, query)
 	return err
 }
@@ -285,7 +298,7 @@ func (f *File) runTransaction(ctx context.Context, h *handle, begin func(context
 	if err != nil {
 		return explainError(err)
 	}
-	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, changing: map[string]driver.Stmt{}, stale: func() bool { return f.isStale(h) }}
+	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, changing: map[string]driver.Stmt{}, columns: map[string]map[string]bool{}, stale: func() bool { return f.isStale(h) }}
 	if h.access == immutable || h.access == made {
 		t.kept = &h.kept
 	}
