@@ -40,8 +40,8 @@ func aroundNeedle(text string, tree *syntax.Regexp) *nearNeedle {
 	return &nearNeedle{first, later, before, longestMatch(tree)}
 }
 
-// find returns where the first match is in a text of valid UTF-8, nil without a match. known is false where it gives up.
-func (n *nearNeedle) find(text []byte, part *needle.Needle) (at []int, known bool) {
+// findFirst finds the first match in a text of valid UTF-8: nil without one. known is false where that would take long.
+func (n *nearNeedle) findFirst(text []byte, part *needle.Needle) (at []int, known bool) {
 	tried := 0 // no match begins before
 	left := tries * len(text)
 	for near := part.Index(text, 0); near >= 0; near = part.Index(text, near+1) {
@@ -65,7 +65,7 @@ func (n *nearNeedle) find(text []byte, part *needle.Needle) (at []int, known boo
 	return nil, true
 }
 
-// matchAt returns the end of the match that begins at a place of a text, of which the bytes before end are looked at; else -1.
+// matchAt returns the end of the match that begins at a place of a text and lies before end; else -1.
 func (n *nearNeedle) matchAt(text []byte, from, end int) int {
 	if from == 0 {
 		if at := n.first.FindIndex(text[:end]); at != nil {

@@ -212,7 +212,7 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 		var at []int
 		known := false
 		if p.near != nil && utf8.Valid(text) {
-			at, known = p.near.find(text, &p.part)
+			at, known = p.near.findFirst(text, &p.part)
 		}
 		if !known {
 			at = p.expr.FindIndex(text)

@@ -238,12 +238,12 @@ func TestKind_recognise(t *testing.T) {
 	}
 }
 
-// A thread is put back and forked, and nothing else is written.
+// A thread is put back, forked, and made of one of langgraph dev; its texts are not written over.
 func TestKind_lacks(t *testing.T) {
 	s := open(t, recorded("agent.db"))
 	for op, want := range map[model.Op]string{
-		model.OpRestore: "", model.OpFork: "", model.OpUndo: "", model.OpRedo: "",
-		model.OpEdit: store.Cannot("langgraph", model.OpEdit), model.OpConvert: store.Cannot("langgraph", model.OpConvert),
+		model.OpRestore: "", model.OpFork: "", model.OpUndo: "", model.OpRedo: "", model.OpConvert: "",
+		model.OpEdit: store.Cannot("langgraph", model.OpEdit),
 	} {
 		if why := store.Reason(s, op); why != want {
 			t.Errorf("%s: %q, want %q", op, why, want)
