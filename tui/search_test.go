@@ -215,7 +215,9 @@ func TestSearch_locatesHits(t *testing.T) {
 	found := linesAbove(p.Screen(), 29)
 	p.Send(screentest.Key(t, "enter"))
 	<-l.asked
-	waitFor(t, p, "locating the hit")
+	p.WaitFor("the change at the head, while the hit is located", func(screen string) bool { // Esc would leave that off first
+		return strings.Contains(screen, "locating the hit") && strings.Contains(screen, "1 change")
+	})
 	p.Send(screentest.Key(t, "esc"))
 	p.Send(screentest.Key(t, "esc"))
 	p.WaitFor("the hits", func(screen string) bool { return strings.Contains(screen, "◆ assistant") })
