@@ -24,6 +24,7 @@ import (
 	"hindcast/store/kinds/droid"
 	"hindcast/store/kinds/gemini"
 	"hindcast/store/kinds/genkit"
+	"hindcast/store/kinds/iflow"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/kinds/kimi"
 	"hindcast/store/kinds/kimicli"
@@ -97,6 +98,7 @@ func described(cache *files.Cache, data string) []engine.Kind {
 		vscodechat.Kind(cache),
 		cline.Kind(cache),
 		droid.Kind(cache),
+		iflow.Kind(cache),
 		aider.Kind(cache),
 		{Kind: remote.Kind()},
 	}

@@ -56,6 +56,7 @@ var counted = []Layout{
 var later = []Layout{
 	{"cline", "coding/cline", "~/.cline/data/sessions"},
 	{"droid", "coding/droid", "~/.factory/sessions"},
+	{"iflow", "coding/iflow", "~/.iflow/projects"},
 	{"kimi-cli", "coding/kimi-cli", "~/.kimi/sessions"},
 	{"deepagents", "langgraph/deepagents.db", "~/.deepagents/.state/sessions.db"},
 }
