@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"hindcast/model"
@@ -27,38 +28,42 @@ func PlanContinue(from *handover.Source, kind, as string, now time.Time) (model.
 	if as == "" {
 		as = rand.Text()
 	}
-	rows := startRows(talk, as)
-	head := rows[len(rows)-2].Header
+	states := startStates(talk, as)
+	head := &states.headers[len(states.headers)-1]
 	plan := model.Plan{Op: model.OpContinue, Session: from.Session, NewSession: as, Target: from.Snapshot, Carries: talk.ListCarried()}
-	resumeFrom(&plan, as, &head)
+	resumeFrom(&plan, as, head)
 	plan.Loads += ": its messages are below \"messages\", in the form of Bedrock's Converse, as Strands has them"
 	plan.Hazards = []string{"a program goes on with it if its state reads messages of that form, and begins the rest of its state empty"}
-	plan.Writes = []string{fmt.Sprintf("session %q, made from %s %q: %s", as, from.Kind, from.Session, model.Count(len(rows)-1, "snapshot")), "journal: one entry"}
-	plan.Carry = &Takeover{rows: func(context.Context, model.Plan) iter.Seq2[store.Row, error] {
-		return func(yield func(store.Row, error) bool) {
-			for _, row := range rows {
-				if !yield(row, nil) {
-					return
-				}
-			}
-		}
-	}}
+	plan.Writes = []string{fmt.Sprintf("session %q, made from %s %q: %s", as, from.Kind, from.Session, model.Count(len(states.headers), "snapshot")), "journal: one entry"}
+	plan.Carry = &Takeover{rows: func(context.Context, model.Plan) iter.Seq2[store.Row, error] { return states.rows }}
 	return plan, nil
 }
 
-// startRows returns the snapshots of a conversation, and behind them the record of the session.
-func startRows(talk *handover.Talk, session string) (rows []store.Row) {
+// startedStates are the snapshots of a conversation. A state begins as the one before it, and is made when its row is asked for.
+type startedStates struct {
+	headers []model.Header
+	ends    []int  // of the states in text
+	text    []byte // the last state, but for its end
+}
+
+// startedEnd ends a state.
+const startedEnd = "]}"
+
+// startStates returns the snapshots of a conversation.
+func startStates(talk *handover.Talk, session string) (s startedStates) {
 	h := model.Header{SessionID: session}
-	messages := make([]any, 0, len(talk.Messages))
+	s.text = []byte(`{"messages":[`)
 	for i := range talk.Messages {
 		m := &talk.Messages[i]
-		messages = append(messages, m.ToConverse())
+		if i > 0 {
+			s.text = append(s.text, ',')
+		}
+		s.text = append(s.text, jsontape.EncodePlain(m.ToConverse())...)
 		calls := m.Assistant && m.Parts[len(m.Parts)-1].Kind == handover.Call
 		results := m.Parts[0].Kind == handover.Result
 		if last := i == len(talk.Messages)-1; !last && (calls || !m.Assistant && !results) {
 			continue // the tools run, or the agent answers
 		}
-		state := jsontape.EncodePlain(map[string]any{"messages": messages})
 		if h.ID != "" {
 			h.Index++
 		}
@@ -67,16 +72,28 @@ func startRows(talk *handover.Talk, session string) (rows []store.Row) {
 		} else {
 			h.CreatedAt = h.CreatedAt.Add(1) // no two snapshots have one time
 		}
+		state := append(s.text, startedEnd...) // the next message takes the place of the end
 		h.ParentID, h.ID, h.Event = h.ID, model.SnapshotID(state), model.SnapshotEventToolIterationEnd
 		if m.Assistant {
 			h.Event = model.SnapshotEventTurnEnd
 		}
-		rows = append(rows, store.Row{Header: h, State: state})
+		s.headers, s.ends = append(s.headers, h), append(s.ends, len(s.text))
 		if m.Assistant {
 			h.TurnIndex++
 		}
 	}
-	last := &rows[len(rows)-1]
-	last.Header.Head = true
-	return append(rows, store.Row{Record: &model.Data[json.RawMessage]{ID: session, State: last.State, TurnIndex: last.Header.TurnIndex}})
+	s.headers[len(s.headers)-1].Head = true
+	return s
+}
+
+// rows yields the snapshots, and behind them the record of the session.
+func (s *startedStates) rows(yield func(store.Row, error) bool) {
+	var row store.Row
+	for i, h := range s.headers {
+		row = store.Row{Header: h, State: slices.Concat(s.text[:s.ends[i]], []byte(startedEnd))}
+		if !yield(row, nil) {
+			return
+		}
+	}
+	yield(store.Row{Record: &model.Data[json.RawMessage]{ID: row.Header.SessionID, State: row.State, TurnIndex: row.Header.TurnIndex}}, nil)
 }
