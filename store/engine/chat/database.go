@@ -83,44 +83,44 @@ func (d *Databases) fileOf(name string) *sqlitefile.File {
 
 // checkTables returns errForeign for a database without the tables.
 func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name string) error {
-	if later, err := HasTables(ctx, t, d.Later); err != nil || later && d.Later != nil {
-		return err
-	}
-	for table, columns := range d.Tables {
-		has, err := t.Columns(ctx, table)
-		if err != nil {
+	if d.Later != nil {
+		if later, err := HasTables(ctx, t, d.Later); err != nil || later {
 			return err
 		}
-		for _, column := range strings.Fields(columns) {
-			if has[column] {
-				continue
-			}
-			if err := d.noteForeign(ctx, t, name); err != nil {
-				return err
-			}
-			if what, err := t.Instead(ctx, table); err != nil || what != "" {
-				return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, table, what))
-			}
-			return errForeign
-		}
 	}
-	return nil
+	missing, err := findMissing(ctx, t, d.Tables)
+	if err != nil || missing == "" {
+		return err
+	}
+	if err := d.noteForeign(ctx, t, name); err != nil {
+		return err
+	}
+	if what, err := t.Instead(ctx, missing); err != nil || what != "" {
+		return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, missing, what))
+	}
+	return errForeign
 }
 
 // HasTables reports whether a database has some tables with their columns.
 func HasTables(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) (bool, error) {
+	missing, err := findMissing(ctx, t, tables)
+	return err == nil && missing == "", err
+}
+
+// findMissing returns a table that a database lacks, or lacks a column of; "" where it has them all.
+func findMissing(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) (missing string, err error) {
 	for table, columns := range tables {
 		has, err := t.Columns(ctx, table)
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		for _, column := range strings.Fields(columns) {
 			if !has[column] {
-				return false, nil
+				return table, nil
 			}
 		}
 	}
-	return true, nil
+	return "", nil
 }
 
 // noteForeign notes why a database without the tables is not read.
