@@ -496,6 +496,15 @@ func Values(t tree.Tree, name string, spans []Span) (list []Value, err error) {
 	return list, err
 }
 
+// MessagesIn returns the messages of the records of an entry, one for each. It returns the errors of Values.
+func MessagesIn(in engine.In, e *Entry, of func(Value) Message) (list []Message, err error) {
+	records, err := Values(in.Tree, e.File, e.Records)
+	for _, v := range records {
+		list = append(list, of(v))
+	}
+	return list, err
+}
+
 // Raw returns the JSON records of a file, and escapes line breaks inside their strings. The errors are those
 // of Bytes.
 func Raw(t tree.Tree, name string, spans []Span) ([][]byte, error) {

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
@@ -93,7 +92,7 @@ func decodeLine(line *chat.Line, r *record) error {
 	m := messageOf(v)
 	r.dir, r.model = v.Get("cwd").Text(), m.Model
 	r.entry = chat.Entry{ID: v.Get("uuid").Text(), At: v.Get("timestamp").Time(), Said: m.Summarise(), Records: []chat.Span{line.Span}}
-	if v.Get("isMeta").Kind() == jsontape.True {
+	if v.Get("isMeta").True() {
 		r.entry.Event = chat.EventContext
 	}
 	return nil
@@ -165,7 +164,7 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 		if g.Project == "" {
 			g.Project = v.Get("cwd").Text()
 		}
-		if speaks(v) && v.Get("isMeta").Kind() != jsontape.True {
+		if speaks(v) && !v.Get("isMeta").True() {
 			m := messageOf(v)
 			said.Say(m.Summarise())
 		}
@@ -204,12 +203,8 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
-	records, err := chat.Values(in.Tree, e.File, e.Records)
-	for _, v := range records {
-		list = append(list, messageOf(v))
-	}
-	return list, err
+func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+	return chat.MessagesIn(in, e, messageOf)
 }
 
 // ReadCarried implements chat.Carrier.

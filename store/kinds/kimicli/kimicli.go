@@ -337,12 +337,8 @@ func keptBehind(s *chat.Session, last int, records []chat.Record[record]) []int 
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
-	records, err := chat.Values(in.Tree, e.File, e.Records)
-	for _, v := range records {
-		list = append(list, messageOf(v))
-	}
-	return list, err
+func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+	return chat.MessagesIn(in, e, messageOf)
 }
 
 // Request implements chat.Requester: the file has the system prompt.

@@ -324,12 +324,8 @@ func blockOf(v chat.Value) chat.Block {
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
-	records, err := chat.Values(in.Tree, e.File, e.Records)
-	for _, r := range records {
-		list = append(list, messageOf(r))
-	}
-	return list, err
+func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+	return chat.MessagesIn(in, e, messageOf)
 }
 
 // Glance implements chat.Format: the first words of the user are near the beginning.

@@ -107,10 +107,6 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
-	records, err := chat.Values(in.Tree, e.File, e.Records)
-	for _, v := range records {
-		list = append(list, messageOf(v))
-	}
-	return list, err
+func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+	return chat.MessagesIn(in, e, messageOf)
 }
