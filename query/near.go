@@ -23,12 +23,9 @@ const unbounded = 1 << 10
 // over the text takes less.
 const tries = 4
 
-// aroundNeedle returns what finds the matches of an expression, nil if a match has no needle, or one that is anywhere.
-func aroundNeedle(text string, tree *syntax.Regexp) *nearNeedle {
-	needle, _, before := requiredText(tree)
-	if needle == nil || before == unbounded {
-		return nil
-	}
+// aroundNeedle returns what finds the matches of an expression, in which at most before bytes stand before the needle and
+// width bytes in all.
+func aroundNeedle(text string, before, width int) *nearNeedle {
 	first, err := regexp.Compile(`\A(?:` + text + `)`)
 	if err != nil { // the expression is at the limit of what may be nested
 		return nil
@@ -37,7 +34,7 @@ func aroundNeedle(text string, tree *syntax.Regexp) *nearNeedle {
 	if err != nil {
 		return nil
 	}
-	return &nearNeedle{first, later, before, longestMatch(tree)}
+	return &nearNeedle{first, later, before, width}
 }
 
 // findFirst finds the first match in a text of valid UTF-8: nil without one. known is false where that would take long.

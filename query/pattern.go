@@ -110,7 +110,8 @@ func Regexp(text string, c Case) (*Pattern, error) {
 	p := &Pattern{expr: expr}
 	if tree, err := syntax.Parse(flags+text, syntax.Perl); err == nil {
 		tree = tree.Simplify()
-		p.needle, p.fold, _ = requiredText(tree)
+		var before int
+		p.needle, p.fold, before = requiredText(tree)
 		p.readLiteral(tree)
 		list := spellings(p.needle)
 		if len(p.needle) < longPart {
@@ -121,8 +122,8 @@ func Regexp(text string, c Case) (*Pattern, error) {
 			}
 		}
 		p.setSpelled(list)
-		if p.expr != nil {
-			p.near = aroundNeedle(flags+text, tree)
+		if p.expr != nil && p.needle != nil && before < unbounded {
+			p.near = aroundNeedle(flags+text, before, longestMatch(tree))
 		}
 	}
 	return p, nil
@@ -161,9 +162,7 @@ func requiredText(tree *syntax.Regexp) (needle []byte, fold bool, before int) {
 			}
 		}
 		return atLeast(bytes.ToLower([]byte(longest))), true, utf8.UTFMax * utf8.RuneCountInString(text[:strings.Index(text, longest)])
-	case syntax.OpCapture:
-		return requiredText(tree.Sub[0])
-	case syntax.OpPlus: // the first of them has it
+	case syntax.OpCapture, syntax.OpPlus: // of several the first has it
 		return requiredText(tree.Sub[0])
 	case syntax.OpRepeat:
 		if tree.Min > 0 {
