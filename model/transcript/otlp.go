@@ -1,13 +1,11 @@
 package transcript
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"hindcast/model/conversation"
@@ -276,11 +274,5 @@ func intAttribute(key string, n int64) attribute {
 
 // messagesAttribute returns an attribute of messages, as the JSON text that a span takes.
 func messagesAttribute(key string, list []spokenMessage) attribute {
-	var data bytes.Buffer
-	to := json.NewEncoder(&data)
-	to.SetEscapeHTML(false)
-	if err := to.Encode(list); err != nil {
-		panic(err) // every value in it is JSON
-	}
-	return textAttribute(key, strings.TrimSuffix(data.String(), "\n"))
+	return textAttribute(key, string(jsontape.EncodePlain(list)))
 }
