@@ -73,7 +73,7 @@ func (o *subject) explain(ctx context.Context) (*whyJSON, error) {
 		return nil, fmt.Errorf("why: %w", err)
 	}
 	w, err := query.Open(o.store, t).Explain(ctx, t, n, o.info.Project, list)
-	if none := (*query.NoFailureError)(nil); errors.As(err, &none) {
+	if errors.Is(err, query.ErrNoFailure) {
 		return nil, fmt.Errorf("why: no call failed on the line to %s of %.80q", t.Name(n), o.session)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -48,13 +49,11 @@ const (
 	mostBranches  = 16
 )
 
-// NoFailureError says that no call failed on the line to a visit.
-type NoFailureError struct{ Visit model.Node }
-
-func (e *NoFailureError) Error() string { return "no call failed on the line that leads there" }
+// ErrNoFailure: no call failed on the line to a visit.
+var ErrNoFailure = errors.New("no call failed on the line that leads there")
 
 // Explain tells of the call that failed at a visit, or of the last one that failed before it. t, project and prices are
-// as those of ReadRun. The error may be an *NoFailureError.
+// as those of ReadRun. The error may be ErrNoFailure.
 func (q *Session) Explain(ctx context.Context, t *model.Timeline, n model.Node, project string, prices Prices) (*Why, error) {
 	run, err := q.ReadRun(ctx, t, n, project, prices)
 	if err != nil {
@@ -67,7 +66,7 @@ func (q *Session) Explain(ctx context.Context, t *model.Timeline, n model.Node, 
 		}
 	}
 	if w.Call < 0 {
-		return nil, &NoFailureError{n}
+		return nil, ErrNoFailure
 	}
 	c := &run.Calls[w.Call]
 	w.Back = t.Parent(c.Visit)
@@ -131,27 +130,33 @@ func (q *Session) findWorked(ctx context.Context, t *model.Timeline, w *Why, pro
 	for i, n := range w.Path {
 		place[n] = i
 	}
-	looked := 0
+	v, looked := q.view(), 0
 	for leaf := model.Node(t.Len() - 1); leaf >= 0 && looked < mostBranches; leaf-- {
 		if isLeaf := !anyOf(t.Children(leaf)); !isLeaf {
 			continue
 		}
 		looked++
-		run, err := q.ReadRun(ctx, t, leaf, project, prices)
-		if err != nil {
-			return err
-		}
 		fork := -1 // the place of the last visit that both have
-		for i, n := range run.Path {
+		for i, n := range v.path(leaf) {
 			if i < len(w.Path) && w.Path[i] == n {
 				fork = i
+			}
+		}
+		if fork <= bestFork { // also where they have none
+			continue
+		}
+		run := w.Run
+		if leaf != w.Path[len(w.Path)-1] {
+			var err error
+			if run, err = q.ReadRun(ctx, t, leaf, project, prices); err != nil {
+				return err
 			}
 		}
 		for i := range run.Calls {
 			of := &run.Calls[i]
 			at, shared := place[of.Visit]
 			isBehind := !shared || at > place[c.Visit] || at == place[c.Visit] && i > w.Call
-			if of.Tool == c.Tool && of.IsAnswered() && !of.Failed && isBehind && fork >= 0 && fork > bestFork {
+			if of.Tool == c.Tool && of.IsAnswered() && !of.Failed && isBehind {
 				best, bestCall, bestFork = run, i, fork
 				break
 			}

@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 	if w.Worked == nil || w.Worked.Calls[w.WorkedCall].Visit != 2 || w.Parting.A.Fork != 0 {
 		t.Errorf("worked %+v, parted at %d", w.Worked, w.Parting.A.Fork)
 	}
-	if _, err = query.Open(p, tl).Explain(t.Context(), tl, 2, "", nil); !errors.As(err, new(*query.NoFailureError)) {
+	if _, err = query.Open(p, tl).Explain(t.Context(), tl, 2, "", nil); !errors.Is(err, query.ErrNoFailure) {
 		t.Errorf("no call failed: %v", err)
 	}
 }
