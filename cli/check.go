@@ -247,8 +247,14 @@ func (c *checking) checkRuns(ctx context.Context, p *printer, of *subject) error
 		for i := range runs {
 			r := &runs[i]
 			checked := checkedJSON{Store: r.store.Address(), SessionID: r.session, Name: r.Name(r.node), Breaches: []breachJSON{}}
+			var document []byte
+			if len(rules) > 0 {
+				if document, err = encodeJSON(r.newDocument()); err != nil {
+					return fmt.Errorf("check: %.80q: %w", r.session, err)
+				}
+			}
 			for k := range rules {
-				breaches, err := rules[k].findBreaches(ctx, r)
+				breaches, err := rules[k].findBreaches(ctx, r, document)
 				if err != nil {
 					return fmt.Errorf("check: rule %.80q at %.80q: %w", rules[k].Name, r.session, err)
 				}
@@ -292,7 +298,7 @@ func (o *subject) everyTipOr(ctx context.Context) ([]tip, error) {
 }
 
 // readKept reads the run of --like.
-func (c *checking) readKept(ctx context.Context, of *subject, list *prices.List) (*run, error) {
+func (c *checking) readKept(ctx context.Context, of *subject, list query.Prices) (*run, error) {
 	in, spec := of, "head"
 	if of.app.isStore(c.like) {
 		h, err := of.app.homeAt(ctx, c.like)
@@ -345,12 +351,9 @@ func (r *run) compareCalls(of *run) []breachJSON {
 	return nil
 }
 
-// findBreaches returns the breaches of the rule by a run. The error ends the check: an expression that takes too much.
-func (r *rule) findBreaches(ctx context.Context, of *run) ([]breachJSON, error) {
-	document, err := encodeJSON(of.newDocument())
-	if err != nil {
-		return nil, err
-	}
+// findBreaches returns the breaches of the rule by a run with its document. The error ends the check: an expression that takes
+// too much.
+func (r *rule) findBreaches(ctx context.Context, of *run, document []byte) ([]breachJSON, error) {
 	outputs, end := r.expr.Outputs(ctx)
 	defer end()
 	list, err := outputs(document)

@@ -89,7 +89,7 @@ func (a *App) findRuns(ctx context.Context, args []string, all, two bool) (tips 
 			others++
 		}
 	}
-	isSession := named[0] != nil && rest[0] == named[0].session
+	isSession := named[0] != nil && strings.HasPrefix(named[0].session, rest[0]) // and no snapshot of it
 	switch {
 	case len(named) != 3 || two:
 		if isSession && others == 0 && len(named) > 2 {
@@ -188,17 +188,13 @@ func fillInfo(ctx context.Context, tips []tip) error {
 	return nil
 }
 
-// readRuns reads the lines to visits, of several sessions at once.
-func readRuns(ctx context.Context, tips []tip, list *prices.List) ([]run, error) {
+// readRuns reads the lines to visits, of several sessions at once. list may be nil.
+func readRuns(ctx context.Context, tips []tip, list query.Prices) ([]run, error) {
 	if err := fillInfo(ctx, tips); err != nil {
 		return nil, err
 	}
 	places := map[*model.Timeline]int{}
 	var sessions [][]int // the tips of each
-	var priced query.Prices
-	if list != nil {
-		priced = list
-	}
 	for i := range tips {
 		at, known := places[tips[i].Timeline]
 		if !known {
@@ -213,7 +209,7 @@ func readRuns(ctx context.Context, tips []tip, list *prices.List) ([]run, error)
 		q := query.Open(first.store, first.Timeline)
 		for _, i := range sessions[at] {
 			t := &tips[i]
-			r, err := q.ReadRun(ctx, t.Timeline, t.node, t.info.Project, priced)
+			r, err := q.ReadRun(ctx, t.Timeline, t.node, t.info.Project, list)
 			if err != nil {
 				failed[at] = fmt.Errorf("%.80q: %w", t.session, err)
 				return
@@ -423,6 +419,8 @@ type comparison struct {
 	parts  int
 	groups []groupJSON
 	prices *prices.List
+	// documents has one for each run; nil until they are asked for.
+	documents []runJSON
 }
 
 // compareRuns reads the lines to visits and compares them, by the outcomes that an expression gives them unless it is
@@ -443,24 +441,33 @@ func (a *App) compareRuns(ctx context.Context, tips []tip, by *query.Expr) (*com
 	if c.rows, c.parts, err = query.AlignRuns(ctx, lines); err != nil || by == nil {
 		return c, err
 	}
-	return c, c.groupRuns(ctx, by)
+	return c, c.groupRuns(ctx, lines, by)
 }
 
-// groupRuns groups the runs by the last output of an expression.
-func (c *comparison) groupRuns(ctx context.Context, by *query.Expr) error {
+// listDocuments returns the documents of the runs.
+func (c *comparison) listDocuments() []runJSON {
+	if c.documents == nil {
+		c.documents = make([]runJSON, len(c.runs))
+		for i := range c.runs {
+			c.documents[i] = c.runs[i].newDocument()
+		}
+	}
+	return c.documents
+}
+
+// groupRuns groups the runs by the last output of an expression. lines are the runs.
+func (c *comparison) groupRuns(ctx context.Context, lines []*query.Run, by *query.Expr) error {
 	outputs, end := by.Outputs(ctx)
 	defer end()
 	outcomes := make([]string, len(c.runs))
-	lines := make([]*query.Run, len(c.runs))
-	for i := range c.runs {
-		r := &c.runs[i]
-		document, err := encodeJSON(r.newDocument())
+	for i, of := range c.listDocuments() {
+		document, err := encodeJSON(of)
 		if err != nil {
 			return err
 		}
 		list, err := outputs(document)
 		if err != nil {
-			return fmt.Errorf("--by at %.80q: %w", r.session, err)
+			return fmt.Errorf("--by at %.80q: %w", of.SessionID, err)
 		}
 		outcome := []byte("null")
 		if len(list) > 0 {
@@ -468,7 +475,7 @@ func (c *comparison) groupRuns(ctx context.Context, by *query.Expr) error {
 				return err
 			}
 		}
-		lines[i], outcomes[i] = r.Run, string(outcome)
+		outcomes[i] = string(outcome)
 	}
 	for _, g := range query.GroupRuns(lines, outcomes) {
 		out := groupJSON{Outcome: json.RawMessage(outcomes[g.Runs[0]]), Runs: g.Runs}
@@ -504,12 +511,9 @@ func (c *comparison) rowText(row *query.RunRow) string {
 
 // newDocument returns the document of the comparison.
 func (c *comparison) newDocument() runsJSON {
-	out := runsJSON{Rule: query.FingerprintRule, Runs: []runJSON{}, Rows: []runRowJSON{}, Groups: c.groups}
+	out := runsJSON{Rule: query.FingerprintRule, Runs: c.listDocuments(), Rows: []runRowJSON{}, Groups: c.groups}
 	if c.parts < len(c.rows) {
 		out.Parts = &c.parts
-	}
-	for i := range c.runs {
-		out.Runs = append(out.Runs, c.runs[i].newDocument())
 	}
 	for i := range c.rows {
 		row := &c.rows[i]
