@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -71,20 +70,19 @@ func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, se
 	return a.carryOut(ctx, p, to, agreed, &planned{Plan: todo, back: shownAddress(address, to)})
 }
 
-// intoVacant is intoStore of an address without a store, where create makes one: it is planned with an empty one elsewhere. remove
-// is that of [store.Arising].
-func intoVacant(ctx context.Context, shown, address string, create func(context.Context, string) (store.Store, error), remove func() error, do func(store.Store) error) (err error) {
+// intoVacant is intoStore of an address without a store: arise returns the store that will be there, with an empty one in a folder.
+func intoVacant(arise func(folder string) (*store.Arising, error), do func(store.Store) error) (err error) {
 	dir, err := scratch.Make("")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	empty, err := create(ctx, filepath.Join(dir.Path, path.Base(filepath.ToSlash(address))))
+	s, err := arise(dir.Path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, empty.Close()) }()
-	return do(&store.Arising{Store: empty, Shown: shown, Remove: remove, Make: func(ctx context.Context) (store.Store, error) { return create(ctx, address) }})
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return do(s)
 }
 
 // intoStore lets do write into the store at an address. If there is no store, it makes a native one beside the
@@ -97,19 +95,22 @@ func (a *App) intoStore(ctx context.Context, address string, agreed consent, do 
 		return do(s)
 	}
 	if vacant, is := errors.AsType[*store.VacantError](err); is {
-		return intoVacant(ctx, vacant.At, address, a.Create, nil, do)
+		return intoVacant(func(folder string) (*store.Arising, error) {
+			// The address is a URL, with slashes on every system.
+			empty, err := a.Create(ctx, filepath.Join(folder, path.Base(filepath.ToSlash(address))))
+			if err != nil {
+				return nil, err
+			}
+			create := func(ctx context.Context) (store.Store, error) { return a.Create(ctx, address) }
+			return &store.Arising{Store: empty, Shown: vacant.At, Make: create}, nil
+		}, do)
 	}
 	path, kind, free := a.freePath(ctx, address, err)
 	if !free {
 		return err
 	}
 	if k, ok := a.Kinds.FindKind(kind); ok && k.Make != nil && !store.HoldsRecordings(kind) {
-		return intoVacant(ctx, path, path, func(ctx context.Context, path string) (store.Store, error) {
-			if err := k.Make(ctx, path); err != nil {
-				return nil, fmt.Errorf("make %q: %w", path, err)
-			}
-			return k.Open(ctx, path)
-		}, func() error { return os.Remove(path) }, do)
+		return intoVacant(func(folder string) (*store.Arising, error) { return k.NewArising(ctx, path, folder) }, do)
 	}
 	err = &advisedError{err, "--to makes a native store: sqlite:FILE.db, or the URL of a database; or langgraph:FILE.db, of SqliteSaver."}
 	beside := filepath.Dir(path)
