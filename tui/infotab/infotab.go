@@ -110,8 +110,8 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 		c.addFact("step", "put together from a trace: the store has no such snapshot")
 	}
 	c.addTimes(h.CreatedAt, f.Now, f.Zone)
-	c.addAttributes(h.Attributes.Facts())
-	c.tellFacts(f)
+	c.addFacts("From the program", h.Attributes.Facts(), nil)
+	c.addFacts("From the store", f.Known, f.KnownErr)
 
 	c.addUsage(f.Usage)
 
@@ -181,12 +181,12 @@ func (c *Content) addTimes(t, now time.Time, zone *time.Location) {
 	c.Add("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00")+"  "+when.Ago(now, t), pick)
 }
 
-// addAttributes lists what the program says about the visit.
-func (c *Content) addAttributes(list []model.Fact) {
-	if len(list) == 0 {
+// addFacts lists facts under a heading, and the error that ended them; with neither it adds nothing.
+func (c *Content) addFacts(heading string, list []model.Fact, err error) {
+	if len(list) == 0 && err == nil {
 		return
 	}
-	c.AddHeading("From the program")
+	c.AddHeading(heading)
 	for i, fact := range list {
 		if i == mostKnown {
 			c.Add("", fmt.Sprintf("and %d more", len(list)-mostKnown), sheet.Muted)
@@ -194,23 +194,8 @@ func (c *Content) addAttributes(list []model.Fact) {
 		}
 		c.addFact(fact.Label, fact.Value)
 	}
-}
-
-// tellFacts lists the further facts of the store.
-func (c *Content) tellFacts(f Facts) {
-	if len(f.Known) == 0 && f.KnownErr == nil {
-		return
-	}
-	c.AddHeading("From the store")
-	for i, fact := range f.Known {
-		if i == mostKnown {
-			c.Add("", fmt.Sprintf("and %d more", len(f.Known)-mostKnown), sheet.Muted)
-			break
-		}
-		c.addFact(fact.Label, fact.Value)
-	}
-	if f.KnownErr != nil {
-		c.Add("error", f.KnownErr.Error(), sheet.Error)
+	if err != nil {
+		c.Add("error", err.Error(), sheet.Error)
 	}
 }
 
