@@ -41,7 +41,6 @@ In a field a line is its text, and esc leaves it. In a menu a number chooses.`
 // writes what is new in them as lines, and takes lines instead of keys. No line moves a cursor.
 type teller struct {
 	*Model
-	out   io.Writer
 	lines []string // typed, and not taken yet
 	since time.Time
 	err   error // of writing
@@ -81,7 +80,7 @@ func (m *Model) runPlain(ctx context.Context) error {
 		in = os.Stdin
 	}
 	m.shares.zoomed = true
-	p := &teller{Model: m, out: m.o.Output}
+	p := &teller{Model: m}
 	program := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(io.Discard),
 		tea.WithoutRenderer(), tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	m.leave = program.Quit
@@ -176,7 +175,7 @@ func (p *teller) take(line string) tea.Cmd {
 	}
 	switch word {
 	case "", "where":
-		p.told.row, p.told.view = "", ""
+		p.told.view = ""
 		return nil
 	case "read":
 		p.readOut()
@@ -258,6 +257,11 @@ func (p *teller) inMenu() bool {
 	return p.dialog != nil && slices.Contains(menus, p.dialog.Scope())
 }
 
+// inTimeline reports whether the timeline is in view, and has the cursor.
+func (p *teller) inTimeline() bool {
+	return p.dialog == nil && p.place == inSession && p.focus == onTimeline && !p.isSearching()
+}
+
 // plainRow is a row of the frame with something in it.
 type plainRow struct {
 	y      int
@@ -279,12 +283,11 @@ func (p *teller) frameRows() (rows []plainRow) {
 		lines, first = strings.Split(p.Model.View(), "\n"), in.y
 		lines = lines[min(in.y, len(lines)):min(in.y+in.h, len(lines))]
 	}
-	inTimeline := p.dialog == nil && p.place == inSession && p.focus == onTimeline && !p.isSearching()
 	for i, line := range lines {
 		y, text := first+i, ansi.Strip(line)
 		cursor := strings.Contains(text, plainCursor)
 		text = squeeze(strings.ReplaceAll(text, plainCursor, " "))
-		if inTimeline {
+		if p.inTimeline() {
 			text = speakLanes(text)
 		}
 		if text != "" {
@@ -371,16 +374,14 @@ func (p *teller) tellNews() {
 	rows, view := p.frameRows(), p.viewName()
 	entered := view != p.told.view
 	if entered {
-		p.numbered = nil
+		p.numbered, p.told.rows, p.told.row = nil, nil, ""
 		if p.told.view = view; p.dialog == nil {
 			p.tell(view)
 		}
 	}
 	at := slices.IndexFunc(rows, func(row plainRow) bool { return row.cursor })
-	walks := at >= 0 && p.dialog == nil && (p.place == atList || p.focus == onTimeline)
-	if !walks && p.place == inSession && p.focus == onTimeline && p.dialog == nil && !p.isSearching() {
-		walks = true // nothing is read yet
-	}
+	// In the timeline it is so before a row is read, too.
+	walks := p.inTimeline() || at >= 0 && p.dialog == nil && (p.place == atList || p.focus == onTimeline)
 	texts := make([]string, len(rows))
 	for i, row := range rows {
 		texts[i] = row.text
@@ -390,22 +391,18 @@ func (p *teller) tellNews() {
 		row = texts[at]
 	}
 	if !walks {
-		before := p.told.rows
-		if entered {
-			before = nil
-		}
 		for i, text := range texts {
 			switch {
 			case entered && p.inMenu() && i > 0 && i < len(rows)-1: // between its heading and its keys
 				p.numbered = append(p.numbered, rows[i].y)
 				p.tell(fmt.Sprintf("%d. %s", len(p.numbered), text))
-			case !slices.Contains(before, text) && i != at:
+			case !slices.Contains(p.told.rows, text) && i != at:
 				p.tell(text)
 			}
 		}
 	}
 	p.told.rows = texts
-	if row != "" && (row != p.told.row || entered) {
+	if row != "" && row != p.told.row {
 		p.tell(row)
 	}
 	p.told.row = row
@@ -445,6 +442,6 @@ func (p *teller) tell(text string) {
 		if line = strings.TrimSpace(line); line == "" || p.err != nil {
 			continue
 		}
-		_, p.err = fmt.Fprintln(p.out, printable.String(line))
+		_, p.err = fmt.Fprintln(p.o.Output, printable.String(line))
 	}
 }
