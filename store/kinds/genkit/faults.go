@@ -1,9 +1,10 @@
 package genkit
 
 import (
+	"sync"
+
 	"hindcast/model"
 	"hindcast/store/sdk"
-	"sync"
 )
 
 // Codes of the faults. Those of the lineage are model's: FaultMissingParent,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"hindcast/model"
@@ -19,90 +18,6 @@ import (
 // search mends a pointer that leads nowhere, and lets JavaScript do without a search that fails. Rows that
 // cannot be parsed are set aside where they make every search fail, and rows that hold nothing where there
 // is no other row at all: they are kept in the journal and stay in the timeline.
-//
-// remedies describes the repair of a fault that stands in the way of the session. Most faults do not,
-// because they concern a row that is not resumed.
-
-// remedy is the cure of a fault in each layout.
-type remedy [3]cure
-
-// cure is the way in which a repair mends a fault.
-type cure uint8
-
-const (
-	// harmless: the SDK starts the session all the same.
-	harmless cure = iota
-	// byCopy: a row of Hindcast's own takes the place of the head.
-	byCopy
-	// byPointing: the pointer is written anew.
-	byPointing
-	// bySettingAside: the file is set aside, and the pointer leads past it.
-	bySettingAside
-	// byHand: Hindcast cannot; notMended says why.
-	byHand
-)
-
-var never = remedy{}
-
-// remedies has one for each fault that Faults tells of.
-var remedies = sync.OnceValue(func() map[string]remedy {
-	return map[string]remedy{
-		FaultRowFile:         {harmless, bySettingAside, harmless},
-		FaultBOM:             {harmless, bySettingAside, harmless},
-		FaultRowShape:        {byCopy, harmless, byCopy},
-		FaultTime:            {byCopy, harmless, harmless},
-		FaultNoTime:          never,
-		FaultNotUTF8:         never,
-		FaultDuplicateKey:    never,
-		FaultUnknownKey:      {harmless, harmless, byCopy},
-		FaultUnknownStatus:   {harmless, byCopy, harmless},
-		FaultUnknownFinish:   {harmless, harmless, byCopy},
-		FaultBigInteger:      never,
-		FaultTimeOrder:       never,
-		FaultNoSession:       {byHand, byHand, byHand},
-		FaultSessionMismatch: never,
-		FaultName:            {byHand, byHand, byHand},
-		FaultNameMismatch:    {byHand, byHand, byHand},
-
-		FaultExpired:      {byCopy, byCopy, byCopy},
-		FaultAborting:     {byCopy, byCopy, harmless},
-		FaultFailedLeaf:   {harmless, byCopy, byCopy}, // in Go byCopy before resumesFailed
-		FaultAbortedEmpty: {byCopy, byCopy, byCopy},
-		FaultHeartbeat:    never,
-		FaultNoLeaf:       {harmless, byCopy, byCopy},
-
-		model.FaultMissingParent: never,
-		model.FaultForeignParent: never,
-		model.FaultSelfParent:    {harmless, byCopy, byCopy},
-		model.FaultParentCycle:   {harmless, byCopy, byCopy},
-		model.FaultSeveralRoots:  never,
-		model.FaultEqualTime:     never,
-		model.FaultParentNewer:   never,
-
-		FaultPointerMissing:   {harmless, byPointing, harmless},
-		FaultPointerFile:      {byPointing, byPointing, harmless},
-		FaultPointerDangling:  {byPointing, byPointing, harmless},
-		FaultPointerDisagrees: never,
-		FaultPointerUnknown:   never,
-
-		FaultStray:      never,
-		FaultUnreadable: {harmless, byPointing, harmless},
-		FaultSymlink:    never,
-		FaultLeftover:   never,
-		FaultTraces:     never,
-		FaultJournal:    {byHand, byHand, byHand},
-	}
-})
-
-// notMended says why Hindcast leaves a fault to people.
-var notMended = sync.OnceValue(func() map[string]string {
-	return map[string]string{
-		FaultNoSession:    "no id of a session leads to a row that names none; fork it, and the new session has one",
-		FaultName:         "the SDKs refuse the id of the session, and a row cannot change its session; fork it under another id",
-		FaultNameMismatch: "the file says that it is another snapshot than its name: only you can tell which is right",
-		FaultJournal:      "another program changed a file, which is neither as before nor as planned: only you can tell which content is right",
-	}
-})
 
 // planRepair plans a repair. The error is a model.NothingToError where the SDK starts the
 // session, and a *model.UnsupportedError with the reason where it does not and Hindcast

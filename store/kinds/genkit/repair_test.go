@@ -14,6 +14,84 @@ import (
 	"hindcast/store/storetest/skip"
 )
 
+// remedy is the cure of a fault in each layout.
+type remedy [3]cure
+
+// cure is the way in which a repair mends a fault.
+type cure uint8
+
+const (
+	// harmless: the SDK starts the session all the same.
+	harmless cure = iota
+	// byCopy: a row of Hindcast's own takes the place of the head.
+	byCopy
+	// byPointing: the pointer is written anew.
+	byPointing
+	// bySettingAside: the file is set aside, and the pointer leads past it.
+	bySettingAside
+	// byHand: Hindcast cannot; notMended says why.
+	byHand
+)
+
+var never = remedy{}
+
+// remedies describes the repair of each fault that Faults tells of, where it stands in the way of the session.
+// Most faults do not, because they concern a row that is not resumed.
+var remedies = map[string]remedy{
+	FaultRowFile:         {harmless, bySettingAside, harmless},
+	FaultBOM:             {harmless, bySettingAside, harmless},
+	FaultRowShape:        {byCopy, harmless, byCopy},
+	FaultTime:            {byCopy, harmless, harmless},
+	FaultNoTime:          never,
+	FaultNotUTF8:         never,
+	FaultDuplicateKey:    never,
+	FaultUnknownKey:      {harmless, harmless, byCopy},
+	FaultUnknownStatus:   {harmless, byCopy, harmless},
+	FaultUnknownFinish:   {harmless, harmless, byCopy},
+	FaultBigInteger:      never,
+	FaultTimeOrder:       never,
+	FaultNoSession:       {byHand, byHand, byHand},
+	FaultSessionMismatch: never,
+	FaultName:            {byHand, byHand, byHand},
+	FaultNameMismatch:    {byHand, byHand, byHand},
+
+	FaultExpired:      {byCopy, byCopy, byCopy},
+	FaultAborting:     {byCopy, byCopy, harmless},
+	FaultFailedLeaf:   {harmless, byCopy, byCopy}, // in Go byCopy before resumesFailed
+	FaultAbortedEmpty: {byCopy, byCopy, byCopy},
+	FaultHeartbeat:    never,
+	FaultNoLeaf:       {harmless, byCopy, byCopy},
+
+	model.FaultMissingParent: never,
+	model.FaultForeignParent: never,
+	model.FaultSelfParent:    {harmless, byCopy, byCopy},
+	model.FaultParentCycle:   {harmless, byCopy, byCopy},
+	model.FaultSeveralRoots:  never,
+	model.FaultEqualTime:     never,
+	model.FaultParentNewer:   never,
+
+	FaultPointerMissing:   {harmless, byPointing, harmless},
+	FaultPointerFile:      {byPointing, byPointing, harmless},
+	FaultPointerDangling:  {byPointing, byPointing, harmless},
+	FaultPointerDisagrees: never,
+	FaultPointerUnknown:   never,
+
+	FaultStray:      never,
+	FaultUnreadable: {harmless, byPointing, harmless},
+	FaultSymlink:    never,
+	FaultLeftover:   never,
+	FaultTraces:     never,
+	FaultJournal:    {byHand, byHand, byHand},
+}
+
+// notMended says why Hindcast leaves a fault to people.
+var notMended = map[string]string{
+	FaultNoSession:    "no id of a session leads to a row that names none; fork it, and the new session has one",
+	FaultName:         "the SDKs refuse the id of the session, and a row cannot change its session; fork it under another id",
+	FaultNameMismatch: "the file says that it is another snapshot than its name: only you can tell which is right",
+	FaultJournal:      "another program changed a file, which is neither as before nor as planned: only you can tell which content is right",
+}
+
 // ill is a small store whose session "s" an SDK does not start where it should,
 // because of a fault.
 type ill struct {
@@ -103,12 +181,12 @@ func TestRemedies_coverAllFaults(t *testing.T) {
 	codes := slices.Sorted(maps.Keys(known()))
 	codes = append(codes, FaultTraces, FaultJournal)
 	for _, code := range codes {
-		r, ok := remedies()[code]
+		r, ok := remedies[code]
 		if !ok {
 			t.Errorf("nothing is said about a repair of %s", code)
 		}
-		if (notMended()[code] != "") != slices.Contains(r[:], byHand) {
-			t.Errorf("%s: %v, and the reason is %q", code, r, notMended()[code])
+		if (notMended[code] != "") != slices.Contains(r[:], byHand) {
+			t.Errorf("%s: %v, and the reason is %q", code, r, notMended[code])
 		}
 		for l, c := range r {
 			// Root reads every file, so that none is unreadable in a test.
@@ -120,7 +198,7 @@ func TestRemedies_coverAllFaults(t *testing.T) {
 			}
 		}
 	}
-	for code := range remedies() {
+	for code := range remedies {
 		if !slices.Contains(codes, code) {
 			t.Errorf("%s is no fault", code)
 		}
@@ -143,8 +221,8 @@ func TestRepair_mends(t *testing.T) {
 			if list := storetest.Faults(t, s, "s"); !slices.ContainsFunc(list, func(f model.Fault) bool { return f.Code == i.fault }) {
 				t.Fatalf("the faults are %v", list)
 			}
-			if remedies()[i.fault][i.layout] != i.cure {
-				t.Errorf("the table says %v", remedies()[i.fault][i.layout])
+			if remedies[i.fault][i.layout] != i.cure {
+				t.Errorf("the table says %v", remedies[i.fault][i.layout])
 			}
 			repair(t, s, dir, "s", true)
 		})

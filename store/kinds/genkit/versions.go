@@ -1,9 +1,10 @@
 package genkit
 
 import (
+	"sync"
+
 	"hindcast/model"
 	"hindcast/store/sdk"
-	"sync"
 )
 
 // The SDKs do not do the same in all their versions. What differs is a rule that holds
