@@ -204,11 +204,17 @@ func TestPractices(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	for code, list := range refusals() {
-		for _, r := range list {
-			if meanings()[code] == "" || r.answer == "" || r.source == "" {
+	refused := map[string]bool{}
+	for _, r := range refusals {
+		if r.answer == "" || r.source == "" || len(r.codes) == 0 {
+			t.Errorf("%+v", r)
+		}
+		for _, code := range r.codes {
+			id := code + " " + r.by.String()
+			if meanings()[code] == "" || refused[id] {
 				t.Errorf("%s: %+v", code, r)
 			}
+			refused[id] = true
 		}
 	}
 }

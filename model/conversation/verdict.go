@@ -35,7 +35,7 @@ func allExcept(without ...Provider) []Provider {
 	return slices.DeleteFunc(slices.Clone(everyone), func(p Provider) bool { return slices.Contains(without, p) })
 }
 
-// refusal is a trouble that an API answers with an error of status 400.
+// refusal is an error of status 400 of an API.
 type refusal struct {
 	by Provider
 	// answer is how the API begins its message.
@@ -44,60 +44,53 @@ type refusal struct {
 	source string
 	// some says that only some models of the provider refuse it.
 	some bool
+	// codes are the troubles that it answers so.
+	codes []string
 }
 
-// refusals are the troubles that APIs are known to refuse, by their public messages.
-var refusals = sync.OnceValue(func() map[string][]refusal {
-	return map[string][]refusal{
-		UnansweredCall: {
-			{by: OpenAIChat, answer: "An assistant message with 'tool_calls' must be followed by tool messages", source: "langchain-ai/langgraph #4289"},
-			{by: OpenAIResponses, answer: "No tool output found for function call", source: "router-for-me/CLIProxyAPI #2368"},
-			{by: Anthropic, answer: "tool_use ids were found without tool_result blocks immediately after", source: "anthropics/claude-code #6575"},
-			{by: GeminiAPI, answer: "ensure that the number of function response parts is equal to the number of function call parts", source: "google-gemini/gemini-cli #5443"},
-			{by: Bedrock, answer: "Expected toolResult blocks", source: "strands-agents/sdk-python #859"},
-		},
-		LateResult: {
-			{by: OpenAIChat, answer: "An assistant message with 'tool_calls' must be followed by tool messages", source: "langchain-ai/langgraph #4289"},
-			{by: Anthropic, answer: "tool_use ids were found without tool_result blocks immediately after", source: "anthropics/claude-code #6575"},
-			{by: GeminiAPI, answer: "ensure that function response turn comes immediately after a function call turn", source: "google-gemini/gemini-cli #5443"},
-			{by: Bedrock, answer: "Expected toolResult blocks", source: "strands-agents/sdk-python #859"},
-		},
-		OrphanResult: {
-			{by: OpenAIChat, answer: "messages with role 'tool' must be a response to a preceding message with 'tool_calls'", source: "langchain-ai/langgraph #4289"},
-			{by: OpenAIResponses, answer: "No tool call found for function call output", source: "continuedev/continue #10092"},
-			{by: Anthropic, answer: "unexpected tool_use_id found in tool_result blocks", source: "anthropics/claude-code #18947"},
-			{by: GeminiAPI, answer: "ensure that function response turn comes immediately after a function call turn", source: "google-gemini/gemini-cli #5443"},
-			{by: Bedrock, answer: "The number of toolResult blocks exceeds the number of toolUse blocks", source: "strands-agents/sdk-python #3651"},
-		},
-		DuplicateResult: {
-			{by: Anthropic, answer: "each tool_use must have a single result", source: "Kilo-Org/kilocode #3772"},
-			{by: GeminiAPI, answer: "ensure that the number of function response parts is equal to the number of function call parts", source: "google-gemini/gemini-cli #5443"},
-			{by: Bedrock, answer: "The number of toolResult blocks exceeds the number of toolUse blocks", source: "strands-agents/sdk-python #3651"},
-		},
-		ReasoningAlone: {
-			{by: OpenAIResponses, answer: "Item of type 'reasoning' was provided without its required following item", source: "openai/openai-agents-js #929"},
-		},
-		EmptyContent: {
-			{by: Anthropic, answer: "text content blocks must be non-empty", source: "earendil-works/pi #4975"},
-			{by: GeminiAPI, answer: "contents.parts must not be empty", source: "google/adk-python #4740"},
-			{by: Bedrock, answer: "The text field in the ContentBlock object is blank", source: "earendil-works/pi #4975"},
-		},
-		RoleOrder: {
-			{by: Bedrock, answer: "A conversation must alternate between user and assistant roles", source: "langchain-ai/langchain-aws #130", some: true},
-		},
-		ModelFirst: {
-			{by: Bedrock, answer: "A conversation must start with a user message", source: "langgenius/dify #12340"},
-		},
-		MisplacedCall: {
-			{by: GeminiAPI, answer: "ensure that function call turn comes immediately after a user turn", source: "google-gemini/gemini-cli #11814"},
-			{by: Bedrock, answer: "A conversation must alternate between user and assistant roles", source: "langchain-ai/langchain-aws #130", some: true},
-		},
-		UserAfterResult: {
-			{by: Bedrock, answer: "A conversation must alternate between user and assistant roles", source: "strands-agents/harness-sdk #1223", some: true},
-			{by: Mistral, answer: "Unexpected role 'user' after role 'tool'", source: "onyx-dot-app/onyx #6458"},
-		},
-	}
-})
+// refusals are the troubles that APIs are known to refuse, by their public messages, in the order of the providers.
+var refusals = []refusal{
+	{by: OpenAIChat, answer: "An assistant message with 'tool_calls' must be followed by tool messages", source: "langchain-ai/langgraph #4289",
+		codes: []string{UnansweredCall, LateResult}},
+	{by: OpenAIChat, answer: "messages with role 'tool' must be a response to a preceding message with 'tool_calls'", source: "langchain-ai/langgraph #4289",
+		codes: []string{OrphanResult}},
+	{by: OpenAIResponses, answer: "No tool output found for function call", source: "router-for-me/CLIProxyAPI #2368",
+		codes: []string{UnansweredCall}},
+	{by: OpenAIResponses, answer: "No tool call found for function call output", source: "continuedev/continue #10092",
+		codes: []string{OrphanResult}},
+	{by: OpenAIResponses, answer: "Item of type 'reasoning' was provided without its required following item", source: "openai/openai-agents-js #929",
+		codes: []string{ReasoningAlone}},
+	{by: Anthropic, answer: "tool_use ids were found without tool_result blocks immediately after", source: "anthropics/claude-code #6575",
+		codes: []string{UnansweredCall, LateResult}},
+	{by: Anthropic, answer: "unexpected tool_use_id found in tool_result blocks", source: "anthropics/claude-code #18947",
+		codes: []string{OrphanResult}},
+	{by: Anthropic, answer: "each tool_use must have a single result", source: "Kilo-Org/kilocode #3772",
+		codes: []string{DuplicateResult}},
+	{by: Anthropic, answer: "text content blocks must be non-empty", source: "earendil-works/pi #4975",
+		codes: []string{EmptyContent}},
+	{by: GeminiAPI, answer: "ensure that the number of function response parts is equal to the number of function call parts", source: "google-gemini/gemini-cli #5443",
+		codes: []string{UnansweredCall, DuplicateResult}},
+	{by: GeminiAPI, answer: "ensure that function response turn comes immediately after a function call turn", source: "google-gemini/gemini-cli #5443",
+		codes: []string{LateResult, OrphanResult}},
+	{by: GeminiAPI, answer: "contents.parts must not be empty", source: "google/adk-python #4740",
+		codes: []string{EmptyContent}},
+	{by: GeminiAPI, answer: "ensure that function call turn comes immediately after a user turn", source: "google-gemini/gemini-cli #11814",
+		codes: []string{MisplacedCall}},
+	{by: Bedrock, answer: "Expected toolResult blocks", source: "strands-agents/sdk-python #859",
+		codes: []string{UnansweredCall, LateResult}},
+	{by: Bedrock, answer: "The number of toolResult blocks exceeds the number of toolUse blocks", source: "strands-agents/sdk-python #3651",
+		codes: []string{OrphanResult, DuplicateResult}},
+	{by: Bedrock, answer: "The text field in the ContentBlock object is blank", source: "earendil-works/pi #4975",
+		codes: []string{EmptyContent}},
+	{by: Bedrock, answer: "A conversation must alternate between user and assistant roles", source: "langchain-ai/langchain-aws #130", some: true,
+		codes: []string{RoleOrder, MisplacedCall}},
+	{by: Bedrock, answer: "A conversation must start with a user message", source: "langgenius/dify #12340",
+		codes: []string{ModelFirst}},
+	{by: Bedrock, answer: "A conversation must alternate between user and assistant roles", source: "strands-agents/harness-sdk #1223", some: true,
+		codes: []string{UserAfterResult}},
+	{by: Mistral, answer: "Unexpected role 'user' after role 'tool'", source: "onyx-dot-app/onyx #6458",
+		codes: []string{UserAfterResult}},
+}
 
 // practice describes what one framework does with a trouble when it goes on with a session.
 type practice struct {
@@ -291,8 +284,8 @@ var practices = sync.OnceValue(func() map[string][]practice {
 	}
 })
 
-// strandsPython are the practices of Strands for Python. Its kinds check calls and results themselves.
-var strandsPython = sync.OnceValue(func() []practice {
+// strandsPython returns the practices of Strands for Python. Its kinds check calls and results themselves.
+func strandsPython() []practice {
 	return []practice{
 		{code: EmptyContent, of: Assistant, severity: model.Mended, source: "strands.event_loop.streaming._normalize_messages 1.62.0",
 			does: `sends "[blank text]" in place of the blank one, or leaves it out beside a call`},
@@ -304,7 +297,7 @@ var strandsPython = sync.OnceValue(func() []practice {
 		{code: UserAfterResult, to: allExcept(Bedrock), source: "strands.models.mistral.MistralModel._format_request_messages 1.62.0",
 			does: inOrder},
 	}
-})
+}
 
 // meanings say what is wrong. %s is the tool with the id of the call.
 var meanings = sync.OnceValue(func() map[string]string {
@@ -390,9 +383,9 @@ func (c *Conversation) describeTrouble(t Trouble) string {
 func answersOf(code string, to []Provider) (answers string, severity model.Severity) {
 	var names []string
 	severity = model.Note
-	for _, r := range refusals()[code] {
+	for _, r := range refusals {
 		switch {
-		case !slices.Contains(to, r.by):
+		case !slices.Contains(r.codes, code), !slices.Contains(to, r.by):
 		case r.some:
 			names = append(names, "some models of "+r.by.String())
 		default:
