@@ -33,16 +33,18 @@ const (
 	eventFailed, eventItem         = "event_msg:error", "event_msg:item_completed"
 )
 
+// recordType has the functions for a type of record or event; nil where there is nothing to do.
+type recordType struct {
+	// keep parses a record: line is all of it, body what is in its envelope.
+	keep func(r *record, line, body chat.Value)
+	// fold changes a session by a record.
+	fold func(b *fold, p *part, r *chat.Record[record], now *state)
+}
+
 // types has, for each known type of record and event, how to parse it and how it changes a session. Versions
 // of Codex differ in the types that they write. The other events only repeat the text of an item for display.
-var types = sync.OnceValue(func() map[string]struct {
-	keep func(r *record, line, body chat.Value)
-	fold func(b *fold, p *part, r *chat.Record[record], now *state)
-} {
-	return map[string]struct {
-		keep func(r *record, line, body chat.Value)
-		fold func(b *fold, p *part, r *chat.Record[record], now *state)
-	}{
+var types = sync.OnceValue(func() map[string]recordType {
+	return map[string]recordType{
 		typeHeader:    {keep: (*record).keepHeader},
 		typeItem:      {(*record).keepItem, (*fold).addItem},
 		typeBetween:   {(*record).keepItem, (*fold).addItem},
