@@ -59,8 +59,9 @@ func main() {
 }
 
 // collectOften sets, after each collection, the limit from which memory is collected at each large
-// allocation: the copies of a record of 64 MB are garbage by the time the next one is made. The limit leaves room above what is live, or each small allocation would collect. Where there
-// is much to scan a collection costs more than it frees, and there is no limit.
+// allocation: the copies of a record of 64 MB are garbage by the time the next one is made. The limit
+// leaves room above what is live, or each small allocation would collect. Where there is much to scan a
+// collection costs more than it frees, and there is no limit.
 func collectOften(heap []metrics.Sample) {
 	const limit, mostScanned = 96 << 20, 48 << 20
 	metrics.Read(heap)

@@ -31,8 +31,9 @@ description: Look into the sessions that coding agents and agent frameworks reco
 const skillRules = `Every command takes --json and prints one document; hindcast schema COMMAND prints its JSON
 Schema. Without a terminal nothing asks and nothing is paged: what writes needs --yes, and
 --dry-run prints the plan and writes nothing. Show a person the plan before --yes. Exit codes:
-0 done, 1 failed or nothing found, 2 wrong usage, 3 the doctor found faults. hindcast COMMAND
---help says more. hindcast mcp answers the same questions over the Model Context Protocol.
+0 done, 1 failed or nothing found, 2 wrong usage, 3 the doctor found faults or a check failed.
+hindcast COMMAND --help says more. hindcast mcp answers the same questions over the Model
+Context Protocol.
 
 `
 

@@ -82,7 +82,7 @@ func writeManual(w io.Writer, c *cobra.Command, version string) {
 			writeVerbatim(w, list.text)
 		}
 	}
-	fmt.Fprint(w, ".SH EXIT STATUS\n0 done, 1 failed, refused or not found, 2 wrong usage, 3 the doctor found faults.\n")
+	fmt.Fprint(w, ".SH EXIT STATUS\n0 done, 1 failed, refused or not found, 2 wrong usage, 3 the doctor found faults or a check failed.\n")
 	if c.HasParent() {
 		fmt.Fprintf(w, ".SH SEE ALSO\n.BR %s (1)\n", roff(c.Root().Name()))
 	}
