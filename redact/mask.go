@@ -13,12 +13,7 @@ func (r *Redactor) Mask(data []byte) int {
 		return 0
 	}
 	text := unsafe.String(&data[0], len(data))
-	spans := r.shapedSpans(text)
-	for piece := range decodeEscapes(text) {
-		for _, s := range r.shapedSpans(piece.decoded) {
-			spans = append(spans, span{piece.at[s.from], piece.at[s.to], s.kind, s.spread})
-		}
-	}
+	spans := searchDecoded(text, r.shapedSpans)
 	spans = joinOverlaps(slices.DeleteFunc(spans, func(s span) bool { return isMasked(data[s.from:s.to]) }))
 	for _, s := range spans {
 		for i := s.from; i < s.to; i++ {
@@ -38,16 +33,8 @@ func (r *Redactor) Mask(data []byte) int {
 
 // shapedSpans returns the secrets in a text that their own shape tells, in no order.
 func (r *Redactor) shapedSpans(text string) (spans []span) {
-	for _, m := range r.matches(text) {
-		if m.rule.name != certain {
-			continue
-		}
-		from, to := m.at[0], m.at[1]
-		for g := 2; g < len(m.at); g += 2 {
-			if m.at[g] >= 0 {
-				from, to = m.at[g], m.at[g+1]
-			}
-		}
+	for _, m := range r.matches(text, true) {
+		from, to := m.findSecret()
 		spans = append(spans, span{from: from, to: to, kind: m.rule.kind})
 	}
 	return appendShaped(keysInLines(spans, text), text)

@@ -156,24 +156,25 @@ func (r *Redactor) find(text string, calm bool) []span {
 	if len(text) < leastFound && len(r.options.Patterns) == 0 {
 		return nil
 	}
-	spans := r.search(text, calm)
+	return joinOverlaps(searchDecoded(text, func(text string) []span { return r.search(text, calm) }))
+}
+
+// searchDecoded returns the secrets that a search finds in a text as it is and with its escapes decoded, in no order.
+func searchDecoded(text string, search func(string) []span) []span {
+	spans := search(text)
 	for piece := range decodeEscapes(text) {
-		for _, s := range r.search(piece.decoded, calm) {
+		for _, s := range search(piece.decoded) {
 			spans = append(spans, span{piece.at[s.from], piece.at[s.to], s.kind, s.spread})
 		}
 	}
-	return joinOverlaps(spans)
+	return spans
 }
 
 // search returns the secrets in a text as it is, in no order.
 func (r *Redactor) search(text string, calm bool) (spans []span) {
-	for _, m := range r.matches(text) {
-		from, to, rule := m.at[0], m.at[1], m.rule
-		for g := 2; g < len(m.at) && rule.kind != "regex"; g += 2 {
-			if m.at[g] >= 0 {
-				from, to = m.at[g], m.at[g+1]
-			}
-		}
+	for _, m := range r.matches(text, false) {
+		from, to := m.findSecret()
+		rule := m.rule
 		if rule.name == certain {
 			spans = append(spans, span{from, to, rule.kind, rule.kind != "private-key"})
 			continue
@@ -209,8 +210,19 @@ type match struct {
 	at   []int
 }
 
-// matches returns the matches of all rules in a text, by the order of the rules.
-func (r *Redactor) matches(text string) (list []match) {
+// findSecret returns where the secret of a match is: its group, or all of it.
+func (m *match) findSecret() (from, to int) {
+	from, to = m.at[0], m.at[1]
+	for g := 2; g < len(m.at) && m.rule.kind != "regex"; g += 2 {
+		if m.at[g] >= 0 {
+			from, to = m.at[g], m.at[g+1]
+		}
+	}
+	return from, to
+}
+
+// matches returns the matches of all rules in a text, or of the certain rules only, by the order of the rules.
+func (r *Redactor) matches(text string, onlyCertain bool) (list []match) {
 	user := len(r.rules) - len(rules())
 	for i := range user {
 		for _, at := range r.rules[i].re().FindAllStringSubmatchIndex(text, -1) {
@@ -221,6 +233,9 @@ func (r *Redactor) matches(text string) (list []match) {
 	r.wordPlaces = filter.scan(text, r.wordPlaces)
 	for i := range filter.rules {
 		rule := &r.rules[user+i]
+		if onlyCertain && rule.name != certain {
+			continue
+		}
 		filter.rules[i].windows(text, r.wordPlaces, func(w window) {
 			for _, at := range rule.re().FindAllStringSubmatchIndex(text[w.from:w.to], -1) {
 				for g := range at {
