@@ -67,7 +67,7 @@ func lostRows(ctx context.Context, k engine.Kind, database string, rows map[stri
 	return lost
 }
 
-// findLost returns the kept names of a store that its tool has no more: rows, and files.
+// findLostNames returns the kept names of a store that its tool has no more: rows, and files.
 func (s *goneStore) findLostNames(ctx context.Context) map[string]bool {
 	lost, by := map[string]bool{}, map[string]map[string]*fileRow{}
 	for name, f := range s.source.files {
@@ -102,7 +102,10 @@ func (s *goneStore) makeTables(ctx context.Context, all bool) (err error) {
 	if s.made.dir, err = scratch.Make(""); err != nil {
 		return err
 	}
-	lost := s.findLostNames(ctx)
+	var lost map[string]bool
+	if !all {
+		lost = s.findLostNames(ctx)
+	}
 	by := map[string][]string{}
 	root := filepath.ToSlash(s.of.at)
 	for name := range s.source.files {
