@@ -45,11 +45,13 @@ type rowCursor interface {
 	Close() error
 }
 
-// rowReader reads the rows of a session as a file. It is of one transaction.
+// rowReader reads the rows of one session after another, each as a file. It is of one transaction.
 type rowReader struct {
 	ctx context.Context
 	t   *sqlitefile.Tx
 	of  *engine.SessionRows
+	// tables have the schemas that were read, by their names: in a transaction they stay as they are.
+	tables map[string]*queriedTable
 	// mask hides the secrets in bytes, and returns how many it hid; nil leaves them. hidden counts all.
 	mask   func([]byte) int
 	hidden int
@@ -126,26 +128,22 @@ func (r *rowReader) fillBuffer() error {
 	return r.ctx.Err()
 }
 
+// queriedTable is a table of a database as its rows are asked for.
+type queriedTable struct {
+	rowTable
+	query, order string // around the condition
+}
+
 // openSet begins to read a set of rows. It passes over a table that the database lacks.
 func (r *rowReader) openSet(set *engine.RowSet) error {
-	table, keyed, err := readTable(r.ctx, r.t, set)
+	table, err := r.findTable(set.Table)
 	if err != nil || len(table.columns) == 0 {
 		return err
 	}
-	quoted := make([]string, len(table.columns))
-	for i, column := range table.columns {
-		quoted[i] = "+" + quoteName(column) // by itself it would come as its declared type says, such as a time
-	}
-	id, order := "rowid", "rowid"
-	if keyed {
-		id, order = "NULL", "1"
-		for i := range table.columns {
-			order += fmt.Sprint(", ", i+2)
-		}
-	}
+	table.shared = set.Shared
 	r.buf = table.appendTo(r.buf)
 	args := r.of.Key[:min(len(r.of.Key), countParameters(set.Where))]
-	rows, err := r.t.Rows(r.ctx, "SELECT "+id+", "+strings.Join(quoted, ", ")+" FROM "+quoteName(table.name)+" WHERE "+set.Where+" ORDER BY "+order, args...)
+	rows, err := r.t.Rows(r.ctx, table.query+set.Where+table.order, args...)
 	if err != nil {
 		return err
 	}
@@ -154,6 +152,34 @@ func (r *rowReader) openSet(set *engine.RowSet) error {
 		r.into = append(r.into, &r.values[i])
 	}
 	return nil
+}
+
+// findTable returns a table, which it reads the schema of once. A missing table has no columns.
+func (r *rowReader) findTable(name string) (*queriedTable, error) {
+	if table := r.tables[name]; table != nil {
+		return table, nil
+	}
+	found, keyed, err := readSchema(r.ctx, r.t, name)
+	if err != nil {
+		return nil, err
+	}
+	quoted := make([]string, len(found.columns))
+	for i, column := range found.columns {
+		quoted[i] = "+" + quoteName(column) // by itself it would come as its declared type says, such as a time
+	}
+	id, order := "rowid", "rowid"
+	if keyed {
+		id, order = "NULL", "1"
+		for i := range found.columns {
+			order += fmt.Sprint(", ", i+2)
+		}
+	}
+	table := &queriedTable{found, "SELECT " + id + ", " + strings.Join(quoted, ", ") + " FROM " + quoteName(name) + " WHERE ", " ORDER BY " + order}
+	if r.tables == nil {
+		r.tables = map[string]*queriedTable{}
+	}
+	r.tables[name] = table
+	return table, nil
 }
 
 // countParameters returns the greatest number of a parameter in a condition.
@@ -166,10 +192,10 @@ func countParameters(where string) (most int) {
 	return most
 }
 
-// readTable reads the schema of a table. A missing table has no columns. keyed reports whether its rows have no ids.
-func readTable(ctx context.Context, t *sqlitefile.Tx, set *engine.RowSet) (table rowTable, keyed bool, err error) {
-	table = rowTable{name: set.Table, shared: set.Shared}
-	if has, err := t.Columns(ctx, set.Table); err != nil || len(has) == 0 {
+// readSchema reads the schema of a table. A missing table has no columns. keyed reports whether its rows have no ids.
+func readSchema(ctx context.Context, t *sqlitefile.Tx, name string) (table rowTable, keyed bool, err error) {
+	table = rowTable{name: name}
+	if has, err := t.Columns(ctx, name); err != nil || len(has) == 0 {
 		return table, false, err
 	}
 	if err := t.Each(ctx, func(scan func(...any) error) error {
@@ -177,7 +203,7 @@ func readTable(ctx context.Context, t *sqlitefile.Tx, set *engine.RowSet) (table
 		err := scan(&column)
 		table.columns = append(table.columns, column)
 		return err
-	}, "SELECT name FROM pragma_table_info(?, 'main')", set.Table); err != nil {
+	}, "SELECT name FROM pragma_table_info(?, 'main')", name); err != nil {
 		return table, false, err
 	}
 	if err := t.Each(ctx, func(scan func(...any) error) error {
@@ -185,10 +211,10 @@ func readTable(ctx context.Context, t *sqlitefile.Tx, set *engine.RowSet) (table
 		err := scan(&sql)
 		table.schema = append(table.schema, sql)
 		return err
-	}, "SELECT sql FROM main.sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL AND type IN ('table', 'index') ORDER BY type DESC, name", set.Table); err != nil {
+	}, "SELECT sql FROM main.sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL AND type IN ('table', 'index') ORDER BY type DESC, name", name); err != nil {
 		return table, false, err
 	}
-	_, err = t.First(ctx, []any{&keyed}, "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", set.Table)
+	_, err = t.First(ctx, []any{&keyed}, "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", name)
 	return table, keyed, err
 }
 

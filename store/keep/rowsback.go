@@ -200,12 +200,13 @@ func (s *goneStore) noteFork(ctx context.Context, as, session string) error {
 		file := sqlitefile.New(filepath.FromSlash(database), nil)
 		err := file.Read(ctx, func(t *sqlitefile.Tx) error {
 			list, err := s.kind.Tables.List(ctx, t)
+			reader := &rowReader{ctx: ctx, t: t}
 			for i := range list {
 				if err != nil || list[i].ID != session {
 					continue
 				}
 				given := store.GivenRows{Session: session}
-				reader := &rowReader{ctx: ctx, t: t, of: &list[i]}
+				reader.of = &list[i]
 				if err = reader.rewind(); err == nil {
 					err = readGiven(&given, reader, true)
 				}

@@ -132,16 +132,17 @@ func (k *keeping) addTables(ctx context.Context, kind engine.Kind, database stri
 			return err
 		}
 		known = len(list) > 0
+		reader := &rowReader{ctx: ctx, t: t}
+		if k.masker != nil {
+			reader.mask = k.masker.Mask
+		}
 		for i := range list {
 			name := rowsName(database, list[i].ID)
 			if k.forgotten[name] {
 				continue
 			}
 			row := newRow{name: name, old: k.rows[name], row: fileRow{mode: info.Mode().Perm(), modified: info.ModTime().UnixNano()}}
-			reader := &rowReader{ctx: ctx, t: t, of: &list[i]}
-			if k.masker != nil {
-				reader.mask = k.masker.Mask
-			}
+			reader.of = &list[i]
 			if err := k.readParts(ctx, reader, row.old, &row); err != nil {
 				return fmt.Errorf("read the rows of %q: %w", list[i].ID, err)
 			}
