@@ -190,7 +190,7 @@ func addRow(ctx context.Context, t *sqlitefile.Tx, has map[string]map[string]boo
 		}
 		for _, column := range table.columns { // of another version of the tool
 			if err == nil && !has[table.name][column] {
-				err = t.Define(ctx, "ALTER TABLE "+quoteName(table.name)+" ADD COLUMN "+quoteName(column))
+				err = t.Define(ctx, "ALTER TABLE "+sqlitefile.QuoteName(table.name)+" ADD COLUMN "+sqlitefile.QuoteName(column))
 				has[table.name][column] = true
 			}
 		}
@@ -201,7 +201,7 @@ func addRow(ctx context.Context, t *sqlitefile.Tx, has map[string]map[string]boo
 		if i > 0 {
 			columns += ", "
 		}
-		columns += quoteName(column)
+		columns += sqlitefile.QuoteName(column)
 	}
 	verb := "INSERT"
 	if table.shared {
@@ -209,14 +209,14 @@ func addRow(ctx context.Context, t *sqlitefile.Tx, has map[string]map[string]boo
 	}
 	if row.at != nil {
 		var taken bool
-		if err := t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM "+quoteName(table.name)+" WHERE rowid = ?)", row.at).Scan(&taken); err != nil {
+		if err := t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM "+sqlitefile.QuoteName(table.name)+" WHERE rowid = ?)", row.at).Scan(&taken); err != nil {
 			return err
 		}
 		if !taken {
 			columns, args = columns+", rowid", append(slices.Clip(args), row.at)
 		}
 	}
-	_, err = t.Exec(ctx, verb+" INTO "+quoteName(table.name)+" ("+columns+") VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+	_, err = t.Exec(ctx, verb+" INTO "+sqlitefile.QuoteName(table.name)+" ("+columns+") VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
 	return err
 }
 

@@ -165,7 +165,7 @@ func (r *rowReader) findTable(name string) (*queriedTable, error) {
 	}
 	quoted := make([]string, len(found.columns))
 	for i, column := range found.columns {
-		quoted[i] = "+" + quoteName(column) // by itself it would come as its declared type says, such as a time
+		quoted[i] = "+" + sqlitefile.QuoteName(column) // by itself it would come as its declared type says, such as a time
 	}
 	id, order := "rowid", "rowid"
 	if keyed {
@@ -174,7 +174,7 @@ func (r *rowReader) findTable(name string) (*queriedTable, error) {
 			order += fmt.Sprint(", ", i+2)
 		}
 	}
-	table := &queriedTable{found, "SELECT " + id + ", " + strings.Join(quoted, ", ") + " FROM " + quoteName(name) + " WHERE ", " ORDER BY " + order}
+	table := &queriedTable{found, "SELECT " + id + ", " + strings.Join(quoted, ", ") + " FROM " + sqlitefile.QuoteName(name) + " WHERE ", " ORDER BY " + order}
 	if r.tables == nil {
 		r.tables = map[string]*queriedTable{}
 	}
@@ -217,8 +217,6 @@ func readSchema(ctx context.Context, t *sqlitefile.Tx, name string) (table rowTa
 	_, err = t.First(ctx, []any{&keyed}, "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", name)
 	return table, keyed, err
 }
-
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)

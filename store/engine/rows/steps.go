@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hindcast/store/media/journal"
+	"hindcast/store/media/sqlitefile"
 )
 
 // Row is a row of a table exactly as it is stored, by its columns: nil, int64, float64,
@@ -69,8 +70,8 @@ type Step struct {
 	At int64 `json:"at,omitempty"`
 }
 
-// QuoteName returns how a statement names a table or a column.
-func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// QuoteName returns how a statement names a table or a column: PostgreSQL quotes as SQLite does.
+func QuoteName(name string) string { return sqlitefile.QuoteName(name) }
 
 func columnList(columns []string) string {
 	var list []string

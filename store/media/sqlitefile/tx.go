@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -64,6 +65,9 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (result sql.Re
 	})
 	return result, err
 }
+
+// QuoteName returns how a statement names a table or a column.
+func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // Values appends the arguments of a statement to dst, as a driver takes them.
 func Values(dst []driver.NamedValue, args []any) ([]driver.NamedValue, error) {
