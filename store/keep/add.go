@@ -145,7 +145,7 @@ type keeping struct {
 
 // keepFiles keeps the files of a store, and the rows in its databases.
 func (a *Archive) keepFiles(ctx context.Context, kind engine.Kind, at string, list []picked, databases []string, redacted bool) (done home.Kept, err error) {
-	k := &keeping{a: a, now: a.now(), cutter: cutter{makeGears()}, rows: map[string]*fileRow{}, batch: new(batch), filling: new(block), read: map[string]bool{}}
+	k := &keeping{a: a, now: a.now(), cutter: cutter{makeGears()}, batch: new(batch), filling: new(block), read: map[string]bool{}}
 	k.workers = make(chan struct{}, runtime.GOMAXPROCS(0))
 	if redacted {
 		if k.masker, err = redact.New(redact.Options{}); err != nil {

@@ -140,7 +140,7 @@ type goneStore struct {
 func (a *Archive) openGone(ctx context.Context, k engine.Kind, of keptStore, all bool) (store.Store, error) {
 	a = New(a.path, a.kinds) // it is closed with the store
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	source := a.sourceOf(life, filepath.ToSlash(of.at), nil)
+	source := a.Source(life, filepath.ToSlash(of.at))
 	s := &goneStore{a: a, kind: k, of: of, source: source, end: end, forks: map[string]store.GivenRows{}}
 	site := engine.Site{On: source}
 	err := source.loadFiles()

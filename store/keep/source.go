@@ -46,10 +46,8 @@ type keptFile struct {
 type keptFolder struct{ names []string }
 
 // Source returns what is kept of a path, which is whole, with slashes. It reads until ctx ends.
-func (a *Archive) Source(ctx context.Context, at string) *Source { return a.sourceOf(ctx, at, nil) }
-
-func (a *Archive) sourceOf(ctx context.Context, at string, on *recorder) *Source {
-	return &Source{&kept{a: a, ctx: ctx}, at, on}
+func (a *Archive) Source(ctx context.Context, at string) *Source {
+	return &Source{&kept{a: a, ctx: ctx}, at, nil}
 }
 
 // loadFiles reads which files there are, once.
