@@ -54,12 +54,7 @@ func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string, datab
 	if err := listThrough(ctx, k, at, info.IsDir(), seen); err != nil {
 		return nil, err
 	}
-	all := map[string]fs.FileInfo{}
-	add := func(name string, info fs.FileInfo) {
-		if info.Mode().IsRegular() {
-			all[name] = info
-		}
-	}
+	all := pickedFiles{}
 	root := filepath.ToSlash(at)
 	whole, endings := map[string]bool{}, map[string]bool{}
 	for name := range seen.seen {
@@ -67,7 +62,7 @@ func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string, datab
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		add(name, info)
+		all.addRegular(name, info)
 		switch dir := path.Dir(name); {
 		case dir == root:
 			endings[path.Ext(name)] = true
@@ -81,7 +76,7 @@ func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string, datab
 	if len(endings) > 0 && info.IsDir() {
 		if err := eachEntry(root, func(name string, info fs.FileInfo) {
 			if endings[path.Ext(name)] && !isDatabase(name) {
-				add(name, info)
+				all.addRegular(name, info)
 			}
 		}); err != nil {
 			return nil, err
@@ -96,15 +91,25 @@ func (a *Archive) pickFiles(ctx context.Context, k engine.Kind, at string, datab
 			continue
 		}
 		last = dir
-		if err := addBelow(ctx, dir, add); err != nil {
+		if err := addBelow(ctx, dir, all.addRegular); err != nil {
 			return nil, err
 		}
 	}
-	return sortPicked(all), nil
+	return all.sortByName(), nil
 }
 
-// sortPicked returns files ordered by name.
-func sortPicked(all map[string]fs.FileInfo) []picked {
+// pickedFiles are files that belong to a store, by their names.
+type pickedFiles map[string]fs.FileInfo
+
+// addRegular adds a file, unless it is a folder, a link or a device.
+func (all pickedFiles) addRegular(name string, info fs.FileInfo) {
+	if info.Mode().IsRegular() {
+		all[name] = info
+	}
+}
+
+// sortByName returns the files ordered by name.
+func (all pickedFiles) sortByName() []picked {
 	list := make([]picked, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, picked{name, all[name]})
@@ -129,25 +134,20 @@ func pickBeside(ctx context.Context, k engine.Kind, at string, info fs.FileInfo,
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]fs.FileInfo{}
-	add := func(name string, info fs.FileInfo) {
-		if info.Mode().IsRegular() {
-			all[name] = info
-		}
-	}
+	all := pickedFiles{}
 	for _, name := range names {
 		info, err := os.Lstat(filepath.FromSlash(name))
 		switch {
 		case err != nil: // it went meanwhile
 		case info.IsDir():
-			if err := addBelow(ctx, name, add); err != nil {
+			if err := addBelow(ctx, name, all.addRegular); err != nil {
 				return nil, err
 			}
 		default:
-			add(name, info)
+			all.addRegular(name, info)
 		}
 	}
-	return sortPicked(all), nil
+	return all.sortByName(), nil
 }
 
 // ownFolder returns the outermost hidden folder between root and a folder below it, which is the tool's own, or else the
