@@ -60,7 +60,7 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	gone, rows := map[int64]bool{}, map[int64]map[string]map[string]*fileRow{}
+	gone, rows := map[int64]bool{}, map[int64]databaseRows{}
 	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
 		clear(gone)
 		return t.Each(ctx, func(scan func(...any) error) error {
@@ -76,12 +76,9 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 				return ctx.Err()
 			}
 			if rows[of] == nil {
-				rows[of] = map[string]map[string]*fileRow{}
+				rows[of] = databaseRows{}
 			}
-			if rows[of][database] == nil {
-				rows[of][database] = map[string]*fileRow{}
-			}
-			rows[of][database][name] = r
+			rows[of].addName(database, name, r)
 			return nil
 		}, "SELECT store, name, size, stamp, gone IS NOT NULL FROM files WHERE newest = 1")
 	})
@@ -91,7 +88,7 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 	for _, s := range list {
 		k, known := a.findKind(s.kind)
 		for database, list := range rows[s.id] {
-			gone[s.id] = gone[s.id] || known && k.Tables != nil && slices.Contains(slices.Collect(maps.Values(lostRows(ctx, k, database, list))), true)
+			gone[s.id] = gone[s.id] || known && k.Tables != nil && len(lostRows(ctx, k, database, list)) > 0
 		}
 		if !gone[s.id] || !known {
 			continue

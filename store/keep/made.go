@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,6 +32,16 @@ func (m *made) pathOf(name string) string {
 	return filepath.Join(m.dir.Path, strings.TrimPrefix(at, filepath.VolumeName(at)))
 }
 
+// databaseRows are kept rows of sessions, by the databases that they are of and by their names.
+type databaseRows map[string]map[string]*fileRow
+
+func (by databaseRows) addName(database, name string, r *fileRow) {
+	if by[database] == nil {
+		by[database] = map[string]*fileRow{}
+	}
+	by[database][name] = r
+}
+
 // lostRows returns the sessions of a database that are not in it any more, by the names of their rows. Of a database that cannot be
 // read nothing is lost.
 func lostRows(ctx context.Context, k engine.Kind, database string, rows map[string]*fileRow) map[string]bool {
@@ -44,7 +55,9 @@ func lostRows(ctx context.Context, k engine.Kind, database string, rows map[stri
 	mark := rows[rowsName(database, "")]
 	if mark != nil && mark.stamp != "" && mark.stamp == databaseStamp(database) {
 		for name, r := range rows {
-			lost[name] = r.gone
+			if r.gone {
+				lost[name] = true
+			}
 		}
 		return lost
 	}
@@ -62,33 +75,28 @@ func lostRows(ctx context.Context, k engine.Kind, database string, rows map[stri
 		return nil
 	}
 	for name := range rows {
-		lost[name] = !there[name] && name != rowsName(database, "")
+		if !there[name] && name != rowsName(database, "") {
+			lost[name] = true
+		}
 	}
 	return lost
 }
 
 // findLostNames returns the kept names of a store that its tool has no more: rows, and files.
 func (s *goneStore) findLostNames(ctx context.Context) map[string]bool {
-	lost, by := map[string]bool{}, map[string]map[string]*fileRow{}
+	lost, by := map[string]bool{}, databaseRows{}
 	for name, f := range s.source.files {
 		if !isBelow(name, filepath.ToSlash(s.of.at)) {
 			continue
 		}
-		database, _, is := splitRows(name)
-		switch {
-		case !is:
-			lost[name] = isLost(name, f.size)
-		case by[database] == nil:
-			by[database] = map[string]*fileRow{}
-			fallthrough
-		default:
-			by[database][name] = &f.fileRow
+		if database, _, is := splitRows(name); is {
+			by.addName(database, name, &f.fileRow)
+		} else if isLost(name, f.size) {
+			lost[name] = true
 		}
 	}
 	for database, rows := range by {
-		for name, is := range lostRows(ctx, s.kind, database, rows) {
-			lost[name] = is
-		}
+		maps.Copy(lost, lostRows(ctx, s.kind, database, rows))
 	}
 	return lost
 }
