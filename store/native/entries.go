@@ -20,7 +20,7 @@ var _ typed.Recording = (*Store)(nil)
 
 // HeadEntry implements typed.Recording.
 func (s *Store) HeadEntry(ctx context.Context, sessionID string) (*typed.Entry, typed.Revision, error) {
-	e, at, err := s.findEntry(ctx, sessionID, func(*tx, session) (sql.Null[int64], error) { return sql.Null[int64]{}, nil })
+	e, at, err := s.findEntry(ctx, sessionID, func(_ *tx, ss session) (sql.Null[int64], error) { return ss.head, nil })
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: read the head of session %q: %w", s.kind, sessionID, err)
 	}
@@ -47,10 +47,7 @@ func (s *Store) findAlias(ctx context.Context, sessionID, alias string) (*typed.
 		}
 	}
 	return s.findEntry(ctx, sessionID, func(t *tx, ss session) (visit sql.Null[int64], err error) {
-		visit.V = -1 // no visit has it
-		err = t.Row(ctx, "SELECT coalesce(max(visit), -1) FROM visits WHERE session = ?1 AND substr(extra, 1, length(?2)) = ?2",
-			ss.key, begins).Scan(&visit.V)
-		visit.Valid = true
+		err = t.Row(ctx, "SELECT max(visit) FROM visits WHERE session = ?1 AND substr(extra, 1, length(?2)) = ?2", ss.key, begins).Scan(&visit)
 		return visit, err
 	})
 }
@@ -86,7 +83,7 @@ func (s *Store) holderOf(ctx context.Context, alias, begins string) (holder stri
 	return holders[0], nil
 }
 
-// findEntry calls which to choose a visit; null chooses the head. It returns the entry and the revision of the session.
+// findEntry calls which to choose a visit; null chooses no visit. It returns the entry and the revision of the session.
 func (s *Store) findEntry(ctx context.Context, sessionID string, which func(*tx, session) (sql.Null[int64], error)) (e *typed.Entry, at typed.Revision, err error) {
 	err = s.withReadTx(ctx, func(t *tx) error {
 		e, at = nil, 0
@@ -99,10 +96,7 @@ func (s *Store) findEntry(ctx context.Context, sessionID string, which func(*tx,
 		}
 		at = typed.Revision(ss.writes)
 		visit, err := which(t, ss)
-		if err == nil && !visit.Valid {
-			visit = ss.head
-		}
-		if err != nil || !visit.Valid || visit.V < 0 {
+		if err != nil || !visit.Valid {
 			return err
 		}
 		e, err = s.readEntry(ctx, t, ss, visit.V)
