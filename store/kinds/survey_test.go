@@ -109,6 +109,7 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"codex inputs/codex-user-only-event",
 		"copilot-cli inputs/copilot-raw-newline",
 		"gemini-cli inputs/gemini-unknown-type",
+		"iflow inputs/iflow-read-as-claude",
 		"qwen inputs/qwen-read-as-claude",
 		"jsonl inputs/redact-destroys-keys.jsonl",
 		"jsonl inputs/redact-tool-schema.jsonl",

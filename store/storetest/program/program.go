@@ -36,7 +36,8 @@ func Main(m *testing.M) int {
 func Release() (env, command []string) {
 	command = []string{"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w"}
 	for _, packages := range []string{"...aws...", "...pgx...", "net/...", "crypto/...", "...golang.org/x/...",
-		"hindcast/cli/...", "hindcast/tui/...", "hindcast/store/kinds/..."} {
+		"...modelcontextprotocol...", "hindcast/cli/...", "hindcast/report/...", "hindcast/tui/...",
+		"hindcast/store/keep/...", "hindcast/store/kinds/..."} {
 		command = append(command, "-gcflags="+packages+"=-l")
 	}
 	return []string{"CGO_ENABLED=0"}, command
