@@ -54,6 +54,8 @@ var (
 	ErrNoSession = errors.New("the session has no name")
 	// ErrAlias: the alias is empty, or another was given before.
 	ErrAlias = errors.New("a visit has one alias, which is not empty")
+	// ErrNoVisit: the session has no visit yet.
+	ErrNoVisit = errors.New("there is no visit yet")
 )
 
 // Open returns a recorder that goes on where a session of a store stands, or begins it. It writes nothing. db is a
@@ -197,6 +199,23 @@ func (r *Recorder) Tool(ctx context.Context, state any, options ...Option) error
 	return r.recordVisit(ctx, model.SnapshotEventToolIterationEnd, state, options)
 }
 
+// Amend records the state in the session's last visit, in its place: the results of tools, say, behind the answer that
+// called them. The visit keeps its alias, its attributes, its event and its time. It returns ErrNoVisit before the first visit, and the errors
+// of Turn. The next visit follows it, whatever GoBack said.
+func (r *Recorder) Amend(ctx context.Context, state any) error {
+	e, err := r.newEntry(0, state, nil)
+	if err != nil {
+		return fmt.Errorf("record: amend session %q: %w", r.session, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.head == nil {
+		return fmt.Errorf("record: amend session %q: %w", r.session, ErrNoVisit)
+	}
+	e.Header = r.head.Header
+	return r.writeEntry(ctx, e)
+}
+
 func (r *Recorder) recordVisit(ctx context.Context, event model.SnapshotEvent, state any, options []Option) error {
 	e, err := r.newEntry(event, state, options)
 	if err != nil {
@@ -209,6 +228,11 @@ func (r *Recorder) recordVisit(ctx context.Context, event model.SnapshotEvent, s
 			return err
 		}
 	}
+	return r.writeEntry(ctx, e)
+}
+
+// writeEntry writes an entry, which knows whether it is a new visit.
+func (r *Recorder) writeEntry(ctx context.Context, e *typed.Entry) error {
 	e.ParentVisit = r.after
 	h, now, err := r.db.Record(ctx, e, r.at)
 	if err != nil {

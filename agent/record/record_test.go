@@ -131,6 +131,23 @@ func TestRecorder_rewritesARow(t *testing.T) {
 	wantLine(t, db, `3@0{r1} 4@1{r2, error={"kind":"timeout"}} 6@2*`)
 }
 
+func TestRecorder_amendsTheLastVisit(t *testing.T) {
+	db, ctx := create(t), t.Context()
+	rec := open(t, db)
+	if err := rec.Amend(ctx, messages(1)); !errors.Is(err, record.ErrNoVisit) {
+		t.Errorf("before the first visit: %v", err)
+	}
+	check(t, rec.Turn(ctx, messages(1)), rec.Tool(ctx, messages(2), record.WithAlias("r1"), record.WithAttribute("status", "called")), rec.Amend(ctx, messages(3)))
+	wantLine(t, db, "1@0 3@1{r1, status=called}*")
+	again := open(t, db)
+	check(t, again.Amend(ctx, messages(4)), again.Turn(ctx, messages(5)), again.Amend(ctx, messages(6)))
+	wantLine(t, db, "1@0 4@1{r1, status=called} 6@1*")
+	var conflict *model.ConflictError
+	if err := rec.Amend(ctx, messages(7)); !errors.As(err, &conflict) {
+		t.Errorf("behind another recorder: %v", err)
+	}
+}
+
 func TestRecorder_goesBackToItsOwnID(t *testing.T) {
 	db, ctx := create(t), t.Context()
 	rec := open(t, db)
