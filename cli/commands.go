@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
@@ -189,9 +188,9 @@ func (o *subject) writeCommands(ctx context.Context, p *printer, expr *query.Exp
 		}
 		took := ""
 		if c.Took != nil {
-			took = shortTime(*c.Took)
+			took = model.ShortTime(*c.Took)
 		} else if c.Between != nil {
-			took = "~" + shortTime(*c.Between)
+			took = "~" + model.ShortTime(*c.Between)
 		}
 		text := padRight(printable.String(end), len("exit 127")) + "  " + padRight(took, len("~1m30s")) + "  "
 		if c.Mode != "" {
@@ -230,18 +229,4 @@ func (o *subject) filesText(c *commandJSON) string {
 		text += ", " + model.Count(more, "more file")
 	}
 	return text
-}
-
-// shortTime tells a number of milliseconds.
-func shortTime(ms float64) string {
-	d := time.Duration(ms * float64(time.Millisecond))
-	switch {
-	case d < time.Second:
-		d = d.Round(time.Millisecond)
-	case d < time.Minute:
-		d = d.Round(100 * time.Millisecond)
-	default:
-		d = d.Round(time.Second)
-	}
-	return d.String()
 }

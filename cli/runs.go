@@ -320,30 +320,14 @@ type callJSON struct {
 	Tokens      float64         `json:"tokens"`
 }
 
-// countFailed returns how many calls failed.
-func (r *run) countFailed() (failed int) {
-	for i := range r.Calls {
-		if r.Calls[i].Failed {
-			failed++
-		}
-	}
-	return failed
-}
-
-// measureTime returns the time from the first to the last snapshot; false where it is not known.
-func (r *run) measureTime() (time.Duration, bool) {
-	d := r.To.Sub(r.From)
-	return d, !r.From.IsZero() && d >= 0
-}
-
 // newDocument returns the document of a run.
 func (r *run) newDocument() runJSON {
 	out := runJSON{Store: r.store.Address(), Kind: r.store.Kind(), SessionID: r.session, Name: r.Name(r.node), Project: r.info.Project,
-		Turns: []runTurnJSON{}, Calls: []callJSON{}, Flags: []flagJSON{}, Sum: sumOf(&r.Sum), Failed: r.countFailed(), Files: r.Files, Answer: r.Answer, Unread: r.Unread}
+		Turns: []runTurnJSON{}, Calls: []callJSON{}, Flags: []flagJSON{}, Sum: sumOf(&r.Sum), Failed: r.CountFailed(), Files: r.Files, Answer: r.Answer, Unread: r.Unread}
 	if out.Files == nil {
 		out.Files = []string{}
 	}
-	if d, known := r.measureTime(); known {
+	if d, known := r.Elapsed(); known {
 		ms := float64(d) / float64(time.Millisecond)
 		out.Elapsed = &ms
 	}
@@ -414,9 +398,8 @@ type groupPartJSON struct {
 
 // comparison is runs beside each other.
 type comparison struct {
+	*query.Comparison
 	runs   []run
-	rows   []query.RunRow
-	parts  int
 	groups []groupJSON
 	prices *prices.List
 	// documents has one for each run; nil until they are asked for.
@@ -438,10 +421,10 @@ func (a *App) compareRuns(ctx context.Context, tips []tip, by *query.Expr) (*com
 	for i := range c.runs {
 		lines[i] = c.runs[i].Run
 	}
-	if c.rows, c.parts, err = query.AlignRuns(ctx, lines); err != nil || by == nil {
+	if c.Comparison, err = query.CompareRuns(ctx, lines); err != nil || by == nil {
 		return c, err
 	}
-	return c, c.groupRuns(ctx, lines, by)
+	return c, c.groupRuns(ctx, by)
 }
 
 // listDocuments returns the documents of the runs.
@@ -455,8 +438,8 @@ func (c *comparison) listDocuments() []runJSON {
 	return c.documents
 }
 
-// groupRuns groups the runs by the last output of an expression. lines are the runs.
-func (c *comparison) groupRuns(ctx context.Context, lines []*query.Run, by *query.Expr) error {
+// groupRuns groups the runs by the last output of an expression.
+func (c *comparison) groupRuns(ctx context.Context, by *query.Expr) error {
 	outputs, end := by.Outputs(ctx)
 	defer end()
 	outcomes := make([]string, len(c.runs))
@@ -477,7 +460,7 @@ func (c *comparison) groupRuns(ctx context.Context, lines []*query.Run, by *quer
 		}
 		outcomes[i] = string(outcome)
 	}
-	for _, g := range query.GroupRuns(lines, outcomes) {
+	for _, g := range query.GroupRuns(c.Runs, outcomes) {
 		out := groupJSON{Outcome: json.RawMessage(outcomes[g.Runs[0]]), Runs: g.Runs}
 		if g.Run >= 0 {
 			out.Parts = &groupPartJSON{g.Run, g.Call, c.runs[g.Run].nameCall(g.Call)}
@@ -495,29 +478,15 @@ func (r *run) nameCall(call int) string {
 	return r.Name(r.node)
 }
 
-// rowText returns the text of a row, as the first run with a cell there has it.
-func (c *comparison) rowText(row *query.RunRow) string {
-	for i, at := range row.Cells {
-		switch r := &c.runs[i]; {
-		case at == align.None:
-		case row.Prompt:
-			return r.Turns[at].Prompt
-		default:
-			return conversation.OneLine(r.Calls[at].Text)
-		}
-	}
-	return ""
-}
-
 // newDocument returns the document of the comparison.
 func (c *comparison) newDocument() runsJSON {
 	out := runsJSON{Rule: query.FingerprintRule, Runs: c.listDocuments(), Rows: []runRowJSON{}, Groups: c.groups}
-	if c.parts < len(c.rows) {
-		out.Parts = &c.parts
+	if c.Parts < len(c.Rows) {
+		out.Parts = &c.Parts
 	}
-	for i := range c.rows {
-		row := &c.rows[i]
-		of := runRowJSON{row.Turn, row.Prompt, c.rowText(row), make([]*int, len(row.Cells)), row.Results}
+	for i := range c.Rows {
+		row := &c.Rows[i]
+		of := runRowJSON{row.Turn, row.Prompt, c.RowText(i), make([]*int, len(row.Cells)), row.Results}
 		for k, at := range row.Cells {
 			if at != align.None {
 				place := int(at)
@@ -535,10 +504,10 @@ const foldedRows, shownRows = 8, 2
 // writeRuns writes runs beside each other. With full no row is folded.
 func (p *printer) writeRuns(c *comparison, full bool) {
 	switch {
-	case c.parts == len(c.rows):
+	case c.Parts == len(c.Rows):
 		fmt.Fprintf(p, "%s, all with the same calls\n", model.Count(len(c.runs), "run"))
 	default:
-		fmt.Fprintf(p, "%s\n", p.paint.in(bold, fmt.Sprintf("%s part at row %d: %s", model.Count(len(c.runs), "run"), c.parts+1, c.partsText())))
+		fmt.Fprintf(p, "%s\n", p.paint.in(bold, fmt.Sprintf("%s part at row %d: %s", model.Count(len(c.runs), "run"), c.Parts+1, c.partsText())))
 	}
 	fmt.Fprintf(p, "%s\n\n", p.fitLine("a row has the same call: "+query.FingerprintRule, 0))
 	p.writeRunRows(c, full)
@@ -550,17 +519,16 @@ func (p *printer) writeRuns(c *comparison, full bool) {
 // partsText names the snapshots at which the runs part, by the runs.
 func (c *comparison) partsText() string {
 	const most = 6
-	row := &c.rows[c.parts]
 	var names []string
-	for i := range row.Cells {
+	for i := range c.Runs {
 		if i == most {
-			names = append(names, fmt.Sprintf("and %d more", len(row.Cells)-most))
+			names = append(names, fmt.Sprintf("and %d more", len(c.Runs)-most))
 			break
 		}
-		name := c.cellName(row, i)
+		name := c.cellName(c.Parts, i)
 		if name == "" {
 			name = "no such call"
-			if !row.Prompt && !c.goesOn(i) {
+			if !c.Rows[c.Parts].Prompt && !c.GoesOn(i) {
 				name = "ends before"
 			}
 		}
@@ -569,35 +537,18 @@ func (c *comparison) partsText() string {
 	return strings.Join(names, ", ")
 }
 
-// goesOn reports whether a run has a row where the runs part, or behind it.
-func (c *comparison) goesOn(i int) bool {
-	for k := c.parts; k < len(c.rows); k++ {
-		if c.rows[k].Cells[i] != align.None {
-			return true
-		}
+// cellName returns the name of the snapshot of a run in row k, "" where it has none.
+func (c *comparison) cellName(k, i int) string {
+	if n := c.VisitAt(k, i); n != model.NoNode {
+		return c.runs[i].Name(n)
 	}
-	return false
-}
-
-// cellName returns the name of the snapshot in a cell, "" in an empty one.
-func (c *comparison) cellName(row *query.RunRow, i int) string {
-	switch at := row.Cells[i]; {
-	case at == align.None:
-		return ""
-	case row.Prompt:
-		return c.runs[i].Name(c.runs[i].Turns[at].Visit)
-	default:
-		return c.runs[i].Name(c.runs[i].Calls[at].Visit)
-	}
+	return ""
 }
 
 // cellSign returns the sign of a cell: of a call that failed or has no result; "" of any other.
-func (p *printer) cellSign(c *comparison, row *query.RunRow, i int) string {
-	at := row.Cells[i]
-	if at == align.None || row.Prompt {
-		return ""
-	}
-	switch call := &c.runs[i].Calls[at]; {
+func (p *printer) cellSign(call *query.Call) string {
+	switch {
+	case call == nil:
 	case call.Failed:
 		return p.glyphs.Error
 	case !call.IsAnswered():
@@ -618,9 +569,9 @@ func (p *printer) columnsOf(c *comparison) runColumns {
 	for i := range wide {
 		wide[i] = len(strconv.Itoa(i + 1))
 	}
-	for k := range c.rows {
+	for k := range c.Rows {
 		for i := range wide {
-			wide[i] = max(wide[i], len(c.cellName(&c.rows[k], i))+1)
+			wide[i] = max(wide[i], len(c.cellName(k, i))+1)
 		}
 	}
 	all := 0
@@ -639,9 +590,9 @@ func (p *printer) columnsOf(c *comparison) runColumns {
 	return runColumns{wide}
 }
 
-// cell returns the text of a cell.
-func (p *printer) runCell(c *comparison, columns runColumns, row *query.RunRow, i int) string {
-	name, sign := c.cellName(row, i), p.cellSign(c, row, i)
+// runCell returns the text of a cell of row k.
+func (p *printer) runCell(c *comparison, columns runColumns, k, i int) string {
+	name, sign := c.cellName(k, i), p.cellSign(c.CallAt(k, i))
 	if cells := columns.cells[i]; cells > 1 {
 		used := len(name)
 		if name == "" || sign != "" {
@@ -658,7 +609,7 @@ func (p *printer) runCell(c *comparison, columns runColumns, row *query.RunRow, 
 // writeRunRows writes the rows.
 func (p *printer) writeRunRows(c *comparison, full bool) {
 	columns := p.columnsOf(c)
-	number := len(strconv.Itoa(len(c.rows)))
+	number := len(strconv.Itoa(len(c.Rows)))
 	if len(columns.cells) > 0 && columns.cells[0] > 1 {
 		head := padRight("", number+4)
 		for i := range c.runs {
@@ -667,23 +618,23 @@ func (p *printer) writeRunRows(c *comparison, full bool) {
 		fmt.Fprintln(p, p.paint.in(bold, strings.TrimRight(head, " ")))
 	}
 	folded := 0
-	for k := range c.rows {
-		row := &c.rows[k]
-		if !full && c.parts >= foldedRows && k >= shownRows && k < c.parts-shownRows && k < len(c.rows)-shownRows {
+	for k := range c.Rows {
+		if !full && c.Parts >= foldedRows && k >= shownRows && k < c.Parts-shownRows && k < len(c.Rows)-shownRows {
 			if folded == 0 {
-				fmt.Fprintf(p, "%s  %d rows that all runs have\n", padRight(p.glyphs.Ellipsis, number+2), min(c.parts, len(c.rows))-2*shownRows)
+				fmt.Fprintf(p, "%s  %d rows that all runs have\n", padRight(p.glyphs.Ellipsis, number+2), min(c.Parts, len(c.Rows))-2*shownRows)
 			}
 			folded++
 			continue
 		}
-		p.writeRunRow(c, columns, row, k, number)
+		p.writeRunRow(c, columns, k, number)
 	}
 }
 
 // writeRunRow writes row k, whose number has so many digits.
-func (p *printer) writeRunRow(c *comparison, columns runColumns, row *query.RunRow, k, digits int) {
+func (p *printer) writeRunRow(c *comparison, columns runColumns, k, digits int) {
+	row := &c.Rows[k]
 	mark := "  "
-	if k == c.parts {
+	if k == c.Parts {
 		mark = p.glyphs.Closed + " "
 	}
 	number := strconv.Itoa(k + 1)
@@ -694,7 +645,7 @@ func (p *printer) writeRunRow(c *comparison, columns runColumns, row *query.RunR
 			has++
 		}
 		if columns.cells != nil {
-			line += p.runCell(c, columns, row, i)
+			line += p.runCell(c, columns, k, i)
 		}
 	}
 	if columns.cells == nil {
@@ -706,7 +657,7 @@ func (p *printer) writeRunRow(c *comparison, columns runColumns, row *query.RunR
 	if row.Prompt {
 		line += fmt.Sprintf("turn %d: ", row.Turn+1)
 	}
-	line += printable.String(c.rowText(row))
+	line += printable.String(c.RowText(k))
 	switch {
 	case row.Results > 1 && row.Prompt:
 		line += fmt.Sprintf("  (%d different prompts)", row.Results)
@@ -714,9 +665,9 @@ func (p *printer) writeRunRow(c *comparison, columns runColumns, row *query.RunR
 		line += fmt.Sprintf("  (%d different results)", row.Results)
 	}
 	sgr := ""
-	if k == c.parts {
+	if k == c.Parts {
 		sgr = bold
-	} else if k > c.parts && has < len(row.Cells) {
+	} else if k > c.Parts && has < len(row.Cells) {
 		sgr = faint
 	}
 	fmt.Fprintln(p, p.paint.in(sgr, p.fitLine(line, 0)))
@@ -741,12 +692,12 @@ func (p *printer) writeRunSums(c *comparison) {
 		if t := r.Sum.Input + r.Sum.Output; t > 0 {
 			tokens = model.ShortCount(t)
 		}
-		if d, known := r.measureTime(); known {
-			took = shortTime(float64(d.Milliseconds()))
+		if d, known := r.Elapsed(); known {
+			took = model.ShortTime(float64(d.Milliseconds()))
 		}
 		none := "-"
-		cells = append(cells, []string{strconv.Itoa(i + 1), name, strconv.Itoa(len(r.Calls)), strconv.Itoa(r.countFailed()),
-			cmp.Or(tokens, none), cmp.Or(cost, none), cmp.Or(took, none), strconv.Itoa(len(r.Files)), cmp.Or(printable.String(r.resultText()), none)})
+		cells = append(cells, []string{strconv.Itoa(i + 1), name, strconv.Itoa(len(r.Calls)), strconv.Itoa(r.CountFailed()),
+			cmp.Or(tokens, none), cmp.Or(cost, none), cmp.Or(took, none), strconv.Itoa(len(r.Files)), cmp.Or(printable.String(r.Result()), none)})
 	}
 	widths := make([]int, len(cells[0]))
 	for _, row := range cells {
@@ -772,19 +723,6 @@ func (p *printer) writeRunSums(c *comparison) {
 		}
 		fmt.Fprintln(p, p.paint.in(sgr, p.fitLine(line, 0)))
 	}
-}
-
-// resultText says how a run ended: the last call, if it failed or has no result, or the model's last words.
-func (r *run) resultText() string {
-	if last := len(r.Calls) - 1; last >= 0 {
-		switch c := &r.Calls[last]; {
-		case c.Failed && c.ResultVisit == r.node:
-			return "failed: " + conversation.OneLine(c.Text) + ": " + c.Outcome
-		case !c.IsAnswered():
-			return "open: " + conversation.OneLine(c.Text)
-		}
-	}
-	return conversation.Cut(r.Answer, 120)
 }
 
 // writeGroups writes the groups of runs: how many, where they part, and which.

@@ -53,6 +53,8 @@ const (
 	Group
 	NextMessage
 	PrevMessage
+	PrevRun
+	NextRun
 	ShowRaw
 	OpenPicture
 	TraceFile
@@ -67,12 +69,16 @@ const (
 
 	Mark
 	ClearMark
+	MarkSession
+	ClearMarks
+	CompareRuns
 	Compare
 	CompareHead
 	Search
 	SearchNext
 	SearchPrev
 
+	Why
 	History
 	PrevSet
 	NextSet
@@ -207,6 +213,8 @@ var actionTable = [actions]struct {
 	Group:        {"group", "group rows", looking, nil},
 	NextMessage:  {"next-message", "next message", looking, nil},
 	PrevMessage:  {"previous-message", "previous message", looking, nil},
+	PrevRun:      {"previous-run", "previous run", looking, nil},
+	NextRun:      {"next-run", "next run", looking, nil},
 	ShowRaw:      {"show-raw", "raw text", looking, nil},
 	OpenPicture:  {"open-picture", "open picture", looking, nil},
 	TraceFile:    {"trace-file", "file across sessions", looking, nil},
@@ -221,12 +229,16 @@ var actionTable = [actions]struct {
 
 	Mark:        {"mark", "mark", comparing, noSnapshot},
 	ClearMark:   {"clear-mark", "clear mark", comparing, noMark},
+	MarkSession: {"mark-session", "mark to compare", comparing, nil},
+	ClearMarks:  {"clear-marks", "clear marks", comparing, func(c *Context) string { return unless(c.Marked > 0, "no session is marked") }},
+	CompareRuns: {"compare-runs", "compare marked", comparing, func(c *Context) string { return unless(c.Marked > 1, "mark two sessions or more first") }},
 	Compare:     {"compare", "diff", comparing, noSnapshot},
 	CompareHead: {"compare-head", "diff with head", comparing, noOther},
 	Search:      {"search", "search", comparing, nil},
 	SearchNext:  {"search-next", "next match", comparing, noSearch},
 	SearchPrev:  {"search-previous", "previous match", comparing, noSearch},
 
+	Why:       {"why", "why it failed", asking, noSnapshot},
 	History:   {"history", "history of value", asking, noSnapshot},
 	PrevSet:   {"previous-set", "value's previous change", asking, noSnapshot},
 	NextSet:   {"next-set", "value's next change", asking, noSnapshot},
@@ -306,6 +318,8 @@ type Context struct {
 	Turns bool
 	// Errors says that a snapshot has an error, Head that the head is selected.
 	Errors, Head bool
+	// Marked is how many sessions of the list are marked.
+	Marked int
 	// Search says that there is something to search for again.
 	Search bool
 	// Answers says that a question was asked.
@@ -388,24 +402,36 @@ var bindings = []struct {
 
 	{Picker, Open, []string{"enter", "l", "right"}},
 	{Picker, Search, []string{"/"}},
-	{Picker, Fold, []string{"h", "left"}},
-	{Picker, Unfold, []string{" "}},
+	{Picker, Fold, []string{"h", "left", "-"}},
+	{Picker, Unfold, []string{"+"}},
 	{Picker, FoldAll, []string{"H"}},
 	{Picker, UnfoldAll, []string{"L"}},
 	{Picker, Sort, []string{"s"}},
 	{Picker, Group, []string{"tab"}},
 	{Picker, Days, []string{"t"}},
+	{Picker, MarkSession, []string{" "}},
+	{Picker, ClearMarks, []string{"M"}},
+	{Picker, CompareRuns, []string{"D"}},
 	{Picker, Reload, []string{"f5"}},
 	{Picker, YankCall, []string{"y"}},
-	{Picker, Details, []string{"!"}},
+	{Picker, Details, []string{"v"}},
 	{Picker, Undo, []string{"u"}},
 	{Picker, Redo, []string{"ctrl+r"}},
 	{Picker, Journal, []string{"O"}},
 	{Picker, Repair, []string{"R"}},
 	{Picker, Restore, []string{"r"}},
 
+	{Runs, Open, []string{"enter"}},
+	{Runs, PrevRun, []string{"h", "left"}},
+	{Runs, NextRun, []string{"l", "right"}},
+	{Runs, PrevChange, []string{"("}},
+	{Runs, NextChange, []string{")"}},
+	{Runs, Reload, []string{"f5"}},
+	{Runs, Details, []string{"v"}},
+
 	{Session, Reload, []string{"f5"}},
-	{Session, Details, []string{"!"}},
+	{Session, Details, []string{"v"}},
+	{Session, Why, []string{"!"}},
 	{Session, StepBack, []string{"[", ","}},
 	{Session, StepForward, []string{"]", "."}},
 	{Session, Child, []string{"J"}},

@@ -20,6 +20,7 @@ const (
 	Global Scope = iota
 	Browse
 	Picker
+	Runs
 	Session
 	Timeline
 	Tab
@@ -57,6 +58,7 @@ var scopeTable = [scopes]struct {
 	Global:       {"global", noScope, "everywhere"},
 	Browse:       {"browse", Global, "everywhere but in a text field"},
 	Picker:       {"picker", Browse, "sessions"},
+	Runs:         {"runs", Browse, "compared runs"},
 	Session:      {"session", Browse, "in a session"},
 	Timeline:     {"timeline", Session, "timeline"},
 	Tab:          {"tab", Session, "tabs"},
@@ -225,6 +227,7 @@ var together = []struct {
 	{[]Action{FoldAll, UnfoldAll}, "all folds"},
 	{[]Action{SplitLess, SplitMore}, "move the border"},
 	{[]Action{PrevChange, NextChange}, "changes"},
+	{[]Action{PrevRun, NextRun}, "runs"},
 	{[]Action{PrevMessage, NextMessage}, "messages"},
 	{[]Action{MoreContext, LessContext}, "context"},
 	{[]Action{SearchNext, SearchPrev}, "matches"},

@@ -100,7 +100,7 @@ func TestDefault_nothingDestructiveOnEnterOrEsc(t *testing.T) {
 	for s := range scopes {
 		for _, k := range []string{"enter", "esc", " "} {
 			switch a, _ := m.Action(s, k); a {
-			case None, Open, Accept, Back, Play, Unfold:
+			case None, Open, Accept, Back, Play, MarkSession:
 			default:
 				t.Errorf("%q in %s is %s", k, s, a)
 			}
@@ -128,7 +128,7 @@ func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
 }
 
 func TestAction_disabledWithReason(t *testing.T) {
-	able := Context{Snapshot: true, Mark: true, Branches: true, Turns: true, Errors: true, Search: true, Answers: true, Labels: true, Message: true, Tour: true}
+	able := Context{Snapshot: true, Mark: true, Branches: true, Turns: true, Errors: true, Search: true, Answers: true, Labels: true, Message: true, Tour: true, Marked: 2}
 	for a := None + 1; a < actions; a++ {
 		if why := a.WhyDisabled(able); why != "" {
 			t.Errorf("%s is disabled: %s", a, why)

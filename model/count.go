@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"strconv"
+	"time"
 )
 
 // Count says how many things there are: "1 fault", "2 faults". The noun must form its plural with an s.
@@ -41,4 +42,16 @@ func Thousands(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// ShortTime returns a number of milliseconds with as many digits as tell: "340ms", "12.3s", "1m14s".
+func ShortTime(ms float64) string {
+	d, digits := time.Duration(ms*float64(time.Millisecond)), time.Second
+	switch {
+	case d < time.Second:
+		digits = time.Millisecond
+	case d < time.Minute:
+		digits = 100 * time.Millisecond
+	}
+	return d.Round(digits).String()
 }

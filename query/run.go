@@ -37,6 +37,39 @@ type Run struct {
 	Unread int
 }
 
+// CountFailed returns how many calls failed.
+func (r *Run) CountFailed() (failed int) {
+	for i := range r.Calls {
+		if r.Calls[i].Failed {
+			failed++
+		}
+	}
+	return failed
+}
+
+// Elapsed returns the time from the first to the last visit; false where it is not known.
+func (r *Run) Elapsed() (time.Duration, bool) {
+	d := r.To.Sub(r.From)
+	return d, !r.From.IsZero() && d >= 0
+}
+
+// maxResult bounds the text of a result in bytes.
+const maxResult = 120
+
+// Result says on one line how the run ended: the last call, if it failed or has no result, or the model's last words. It
+// is untrusted.
+func (r *Run) Result() string {
+	if last := len(r.Calls) - 1; last >= 0 {
+		switch c := &r.Calls[last]; {
+		case c.Failed && c.ResultVisit == r.Path[len(r.Path)-1]:
+			return "failed: " + conversation.OneLine(c.Text) + ": " + c.Outcome
+		case !c.IsAnswered():
+			return "open: " + conversation.OneLine(c.Text)
+		}
+	}
+	return conversation.Cut(r.Answer, maxResult)
+}
+
 // RunTurn is a turn of a run.
 type RunTurn struct {
 	// Visit adds the prompt. Prompt begins it, on one line; "" where calls come before any. It is untrusted.

@@ -165,7 +165,7 @@ func tellRows(runs []*query.Run, rows []query.RunRow) (lines []string) {
 	return lines
 }
 
-func TestAlignRuns(t *testing.T) {
+func TestCompareRuns(t *testing.T) {
 	read := func(words string) *query.Run { return runOf(t, "", talk(words)) }
 	for name, c := range map[string]struct {
 		runs  []string
@@ -184,18 +184,20 @@ func TestAlignRuns(t *testing.T) {
 		for _, words := range c.runs {
 			runs = append(runs, read(words))
 		}
-		rows, parts, err := query.AlignRuns(t.Context(), runs)
-		if got := strings.Join(tellRows(runs, rows), "|"); err != nil || got != c.want || parts != c.parts {
-			t.Errorf("%s: %s, parted at %d, %v; not %s at %d", name, got, parts, err, c.want, c.parts)
+		compared, err := query.CompareRuns(t.Context(), runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(tellRows(runs, compared.Rows), "|"); got != c.want || compared.Parts != c.parts {
+			t.Errorf("%s: %s, parted at %d; not %s at %d", name, got, compared.Parts, c.want, c.parts)
 		}
 	}
-	rows, parts, err := query.AlignRuns(t.Context(), nil)
-	if len(rows) > 0 || parts != 0 || err != nil {
-		t.Errorf("no runs: %d rows, %d, %v", len(rows), parts, err)
+	if none, err := query.CompareRuns(t.Context(), nil); err != nil || len(none.Rows) > 0 || none.Parts != 0 {
+		t.Errorf("no runs: %+v, %v", none, err)
 	}
 	a, b := read("x call:a:{} ok:1"), read("x call:a:{} ok:2")
-	if rows, _, err = query.AlignRuns(t.Context(), []*query.Run{a, b, a}); err != nil || rows[1].Results != 2 {
-		t.Errorf("%d results, %v", rows[1].Results, err)
+	if three, err := query.CompareRuns(t.Context(), []*query.Run{a, b, a}); err != nil || three.Rows[1].Results != 2 {
+		t.Errorf("%+v, %v", three, err)
 	}
 }
 
@@ -218,7 +220,7 @@ func TestGroupRuns(t *testing.T) {
 }
 
 // The cost of a comparison is that of its calls: also where no two of them are the same.
-func TestAlignRuns_ofManyThatDiffer(t *testing.T) {
+func TestCompareRuns_ofManyThatDiffer(t *testing.T) {
 	const runs, calls = 100, 500
 	var all []*query.Run
 	for i := range runs {
@@ -228,8 +230,8 @@ func TestAlignRuns_ofManyThatDiffer(t *testing.T) {
 		}
 		all = append(all, run)
 	}
-	rows, parts, err := query.AlignRuns(t.Context(), all)
-	if err != nil || len(rows) != runs*calls+1 || parts != 1 {
-		t.Errorf("%d rows, parted at %d, %v", len(rows), parts, err)
+	compared, err := query.CompareRuns(t.Context(), all)
+	if err != nil || len(compared.Rows) != runs*calls+1 || compared.Parts != 1 {
+		t.Errorf("%d rows, parted at %d, %v", len(compared.Rows), compared.Parts, err)
 	}
 }

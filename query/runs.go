@@ -5,7 +5,9 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"hindcast/model"
 	"hindcast/model/align"
+	"hindcast/model/conversation"
 )
 
 // RunRow is a row in which runs stand beside each other: a prompt of the person, or one call.
@@ -25,25 +27,76 @@ func (r *RunRow) IsCommon() bool {
 	return !slices.Contains(r.Cells, align.None) && (!r.Prompt || r.Results == 1)
 }
 
-// AlignRuns returns the rows of runs, turn by turn. In a turn two calls stand in one row if they have the same
-// fingerprint; each run keeps its order. parts is the place of the first row that not all runs have, or len(rows) of
-// runs that are the same. The error is that of ctx.
-func AlignRuns(ctx context.Context, runs []*Run) (rows []RunRow, parts int, err error) {
-	turns := 0
+// Comparison is runs beside each other.
+type Comparison struct {
+	Runs []*Run
+	Rows []RunRow
+	// Parts is the place of the first row that not all runs have, or len(Rows) of runs that are the same.
+	Parts int
+}
+
+// CompareRuns compares runs, turn by turn. In a turn two calls stand in one row if they have the same fingerprint; each
+// run keeps its order. The error is that of ctx.
+func CompareRuns(ctx context.Context, runs []*Run) (*Comparison, error) {
+	c, turns := &Comparison{Runs: runs}, 0
 	for _, run := range runs {
 		turns = max(turns, len(run.Turns))
 	}
 	seed := maphash.MakeSeed()
 	for turn := range turns {
-		if rows, err = appendTurn(ctx, rows, runs, turn, seed); err != nil {
-			return nil, 0, err
+		rows, err := appendTurn(ctx, c.Rows, runs, turn, seed)
+		if err != nil {
+			return nil, err
+		}
+		c.Rows = rows
+	}
+	if c.Parts = slices.IndexFunc(c.Rows, func(r RunRow) bool { return !r.IsCommon() }); c.Parts < 0 {
+		c.Parts = len(c.Rows)
+	}
+	return c, nil
+}
+
+// CallAt returns the call of a run in row k; nil where the row is a prompt, or the run has none.
+func (c *Comparison) CallAt(k, run int) *Call {
+	if at := c.Rows[k].Cells[run]; at != align.None && !c.Rows[k].Prompt {
+		return &c.Runs[run].Calls[at]
+	}
+	return nil
+}
+
+// VisitAt returns the visit of a run that has row k; [model.NoNode] where it has none.
+func (c *Comparison) VisitAt(k, run int) model.Node {
+	switch at := c.Rows[k].Cells[run]; {
+	case at == align.None:
+		return model.NoNode
+	case c.Rows[k].Prompt:
+		return c.Runs[run].Turns[at].Visit
+	}
+	return c.CallAt(k, run).Visit
+}
+
+// RowText returns the text of row k on one line, as the first run that has it says it. It is untrusted.
+func (c *Comparison) RowText(k int) string {
+	for i, at := range c.Rows[k].Cells {
+		switch {
+		case at == align.None:
+		case c.Rows[k].Prompt:
+			return c.Runs[i].Turns[at].Prompt
+		default:
+			return conversation.OneLine(c.Runs[i].Calls[at].Text)
 		}
 	}
-	parts = slices.IndexFunc(rows, func(r RunRow) bool { return !r.IsCommon() })
-	if parts < 0 {
-		parts = len(rows)
+	return ""
+}
+
+// GoesOn reports whether a run has the row where the runs part, or one behind it.
+func (c *Comparison) GoesOn(run int) bool {
+	for k := c.Parts; k < len(c.Rows); k++ {
+		if c.Rows[k].Cells[run] != align.None {
+			return true
+		}
 	}
-	return rows, parts, nil
+	return false
 }
 
 // appendTurn appends the rows of a turn.

@@ -146,7 +146,7 @@ func TestAsk_findsWhereAnExpressionBecomesTrue(t *testing.T) {
 	shows(t, p, "never")
 	find(".cart.total >")
 	shows(t, p, "is no expression of jq")
-	p.Key("!")
+	p.Key("v")
 	shows(t, p, ".cart.total > <-- here -->")
 	p.Key("esc")
 	find(".cart.total | error")

@@ -91,7 +91,7 @@ type hint struct {
 var (
 	sessionsHints = []hint{
 		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "search"},
-		{[]keymap.Action{keymap.Group}, "group"}, {[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Sort}, "sort"},
+		{[]keymap.Action{keymap.CompareRuns}, "compare"}, {[]keymap.Action{keymap.Group}, "group"}, {[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Sort}, "sort"},
 		{[]keymap.Action{keymap.Days}, "days"}, {[]keymap.Action{keymap.YankCall}, ""},
 		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""},
 	}
@@ -99,6 +99,10 @@ var (
 		{[]keymap.Action{keymap.Accept}, "open"}, {[]keymap.Action{keymap.Open}, ""},
 		{[]keymap.Action{keymap.MoveUp, keymap.MoveDown}, "move"}, {[]keymap.Action{keymap.Widen}, "scope"},
 		{[]keymap.Action{keymap.Regexp}, ""}, {[]keymap.Action{keymap.Search}, "type"}, {[]keymap.Action{keymap.Help}, ""},
+	}
+	runsHints = []hint{
+		{[]keymap.Action{keymap.Open}, "go there"}, {[]keymap.Action{keymap.PrevRun, keymap.NextRun}, "run"},
+		{[]keymap.Action{keymap.PrevChange, keymap.NextChange}, "difference"}, {[]keymap.Action{keymap.Help}, ""},
 	}
 	nowhereHints  = []hint{{[]keymap.Action{keymap.Reload}, ""}, {[]keymap.Action{keymap.Help}, ""}}
 	timelineHints = []hint{
@@ -144,6 +148,8 @@ func (m *Model) footerHints() (hints []hint, out string) {
 		hints, out = searchHints, "close"
 	case m.place == nowhere:
 		hints, out = nowhereHints, "quit"
+	case m.isComparing():
+		hints = runsHints
 	case m.place == atList:
 		hints, out = sessionsHints, "quit"
 		if row, ok := m.list.SelectedRow(); ok {
@@ -161,7 +167,7 @@ func (m *Model) footerHints() (hints []hint, out string) {
 	case m.only && m.search == nil:
 		out = "quit"
 	}
-	if m.isSearching() {
+	if m.isSearching() || m.isComparing() {
 		faults = 0
 	}
 	if m.place == inSession && !m.isSearching() && m.current < namedTabs {

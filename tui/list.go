@@ -273,6 +273,8 @@ func (m *Model) doInList(a keymap.Action) tea.Cmd {
 		}
 	case keymap.Days:
 		return m.chartDays()
+	case keymap.CompareRuns:
+		return m.compareMarked()
 	case keymap.Repair:
 		return m.repairSelected()
 	case keymap.YankCall:
@@ -343,6 +345,7 @@ func (m *Model) leaveSession() {
 func (m *Model) backToList() tea.Cmd {
 	m.leaveSession()
 	m.place = atList
+	m.resize(m.layout.w, m.layout.h)
 	if !m.alone {
 		m.forgetWatch()
 	}

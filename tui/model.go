@@ -83,8 +83,10 @@ type Model struct {
 	list    *picker.Pane
 	sums    sums
 	preview preview
-	alone   bool // the home is one store, which is open
-	only    bool // the store has one session, so that there is no list to go back to
+	// compared are the marked sessions beside each other; nil for none.
+	compared *comparison
+	alone    bool // the home is one store, which is open
+	only     bool // the store has one session, so that there is no list to go back to
 
 	session  string
 	info     sessionFacts
@@ -276,6 +278,8 @@ func (m *Model) keyScope() keymap.Scope {
 		return keymap.Input
 	case m.isSearching():
 		return keymap.Picker
+	case m.isComparing():
+		return keymap.Runs
 	case m.place != inSession:
 		return keymap.Picker
 	case m.focus == onTab:
@@ -297,6 +301,7 @@ func (m *Model) keyContext() keymap.Context {
 	c.Answers = m.asked.ask != nil
 	c.Labels = len(m.timeline.Labels().Nodes()) > 0
 	c.Message = m.message.text != ""
+	c.Marked = m.list.CountMarked()
 	c.Tour = m.tour != nil
 	return c
 }
@@ -315,13 +320,16 @@ func (m *Model) resize(w, h int) {
 		m.trouble.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
 	}
 	l.rows = l.list
-	if !m.isSearching() {
+	if !m.isSearching() && !m.isComparing() {
 		l.splitList()
 	}
 	in := l.rows.insideBorder()
 	if m.isSearching() {
 		in.h -= searchRows
 		m.search.results.Resize(in.w, in.h)
+	}
+	if m.compared != nil {
+		m.compared.pane.Resize(in.w, in.h)
 	}
 	m.list.Resize(in.w, in.h)
 	m.preview.pane.Resize(l.preview.insideBorder().w, l.preview.insideBorder().h)

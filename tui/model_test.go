@@ -773,7 +773,7 @@ func TestModel_copiesToTmux(t *testing.T) {
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)
 	p.Press(keymap.Menu, keymap.YankID)
-	shows(t, p, "✓ the id is in tmux's newest buffer   ! shows it")
+	shows(t, p, "✓ the id is in tmux's newest buffer   v shows it")
 	if got := tmux("show-buffer"); !strings.HasPrefix(got, "40224820") {
 		t.Errorf("the buffer of tmux is %q", got)
 	}
@@ -794,7 +794,7 @@ func TestModel_copiesWithoutTmux(t *testing.T) {
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)
 	p.Press(keymap.Menu, keymap.YankID)
-	shows(t, p, "✓ the id was sent to the terminal's clipboard   ! shows it")
+	shows(t, p, "✓ the id was sent to the terminal's clipboard   v shows it")
 	if got := clipboard(t, terminal.String()); len(got) != 1 || !strings.HasPrefix(got[0], "40224820") {
 		t.Errorf("copied %q", got)
 	}

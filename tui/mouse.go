@@ -51,6 +51,8 @@ func (m *Model) scrollAt(x, y, n int) tea.Cmd {
 		m.dialog.Wheel(n)
 	case m.isSearching() && m.search.typed != "":
 		m.search.results.Wheel(n)
+	case m.isComparing():
+		m.compared.pane.Wheel(n)
 	case m.place == atList && m.layout.preview.holdsCell(x, y):
 		m.preview.pane.Wheel(n)
 	case m.place == atList:
@@ -74,6 +76,8 @@ func (m *Model) clickAt(x, y int) tea.Cmd {
 	case m.dialog != nil || m.input != nil || m.place == nowhere:
 	case m.isSearching():
 		return m.clickInSearch(x, y)
+	case m.isComparing():
+		return m.clickInRuns(x, y)
 	case m.place == atList && l.preview.holdsCell(x, y):
 	case m.place == atList:
 		in, list := l.rows.insideBorder(), m.list

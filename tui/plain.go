@@ -338,6 +338,8 @@ func (p *teller) viewName() string {
 		return fmt.Sprintf("%p", p.dialog)
 	case p.isSearching():
 		return "Search"
+	case p.isComparing():
+		return p.compared.pane.Title()
 	case p.place == atList:
 		return "Sessions"
 	case p.place == nowhere:
@@ -389,6 +391,9 @@ func (p *teller) tellNews() {
 	row := ""
 	if at >= 0 {
 		row = texts[at]
+		if p.isComparing() {
+			row += ", " + p.compared.pane.Status() // the row has all runs
+		}
 	}
 	if !walks {
 		for i, text := range texts {

@@ -207,7 +207,7 @@ func TestRestore_failureIsShownWhole(t *testing.T) {
 	p.Press(keymap.Confirm, keymap.Yes)
 	shows(t, p, "cannot restore", "write: no space")
 	p.Press(keymap.Overlay, keymap.Back)
-	shows(t, p, "✗ sqlite: restore", "! all of it", "head #13")
+	shows(t, p, "✗ sqlite: restore", "v all of it", "head #13")
 }
 
 // Who leaves while a write goes on leaves when it has ended.

@@ -181,7 +181,7 @@ func TestScreen_badSession(t *testing.T) {
 	}
 	p := start(t, options(s), 100, 30)
 	p.Press(keymap.Picker, keymap.Open)
-	shows(t, p, "Sessions", "✗ "+bad.Error(), "! all of it")
+	shows(t, p, "Sessions", "✗ "+bad.Error(), "v all of it")
 	p.Press(keymap.Picker, keymap.Details)
 	p.Golden()
 	p.Press(keymap.Overlay, keymap.Back)

@@ -39,6 +39,7 @@ const (
 	summing                    // what sessions of the list cost
 	previewing                 // what the session under the cursor of the list ends with
 	charting                   // what each day cost
+	aligning                   // runs beside each other
 	viewing                    // a picture
 	drawing                    // pictures among the messages
 	taskKinds

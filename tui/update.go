@@ -191,8 +191,10 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	case keymap.Journal:
 		return m.readJournal()
 	}
-	switch m.place {
-	case atList, nowhere:
+	switch {
+	case m.isComparing():
+		return m.doInRuns(a)
+	case m.place != inSession:
 		return m.doInList(a)
 	}
 	return tea.Batch(m.doInSession(a), m.followCursor())

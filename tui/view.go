@@ -78,6 +78,8 @@ func (m *Model) bodyBoxes() []box {
 	switch {
 	case m.isSearching():
 		return []box{m.searchBox()}
+	case m.isComparing():
+		return []box{m.runsBox()}
 	case m.place == atList && m.layout.preview.w > 0:
 		return []box{m.listBox(), m.previewBox()}
 	case m.place == atList:

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/tui/cell"
 	"hindcast/tui/field"
 	"hindcast/tui/sheet"
@@ -72,7 +73,11 @@ func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now key
 	if len(off) > 0 {
 		d.lines = append(append(d.lines, entry{text: styles.Glyphs.Bad + " off just now", heading: true}), off...)
 	}
-	d.lines = append(d.lines, signLines(styles)...)
+	if scope == keymap.Runs {
+		d.lines = append(d.lines, runLines(styles)...)
+	} else {
+		d.lines = append(d.lines, signLines(styles)...)
+	}
 	d.drawFoot()
 	return d
 }
@@ -86,6 +91,21 @@ func addReason(off []entry, keys, reason string) []entry {
 		}
 	}
 	return append(off, entry{label: keys, labelPick: sheet.KeyOff, text: reason})
+}
+
+// runLines are the lines that say what the signs of compared runs mean, and when two calls are the same.
+func runLines(styles *theme.Styles) []entry {
+	g := &styles.Glyphs
+	return []entry{
+		{text: "Signs", heading: true},
+		{label: g.Closed, labelPick: sheet.Text, text: "the runs part here"},
+		{label: g.Changed, labelPick: sheet.Text, text: "their results differ, or their prompts"},
+		{label: g.Error, labelPick: sheet.Error, text: "a call that failed"},
+		{label: g.Interrupted, labelPick: sheet.Warn, text: "a call without a result"},
+		{label: g.Dot, labelPick: sheet.Muted, text: "the run has no such call"},
+		{text: "A row has the same call", heading: true},
+		{text: styles.Glyphs.Sentence(query.FingerprintRule)},
+	}
 }
 
 // signLines are the lines that say what the signs mean.

@@ -7,6 +7,7 @@ package picker
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type Pane struct {
 	w      int
 	// unfolded are the rows whose sub-agents show.
 	unfolded map[Name]bool
+	// marks are the marked rows, in the order in which they were marked.
+	marks []Name
 	// sums are the sums of sessions that are known, widths the cells that each column needs for them.
 	sums   map[Name]*Sum
 	widths []int
@@ -198,6 +201,33 @@ func (p *Pane) foldAll(shows bool) {
 	p.layOutLines(selected)
 }
 
+// toggleMark marks the session under the cursor, or takes its mark away.
+func (p *Pane) toggleMark() {
+	row, ok := p.SelectedRow()
+	if !ok || row.Err != nil {
+		return
+	}
+	name := NameOf(&row)
+	if i := slices.Index(p.marks, name); i >= 0 {
+		p.marks = slices.Delete(p.marks, i, i+1)
+		return
+	}
+	p.marks = append(p.marks, name)
+}
+
+// Marked returns the marked sessions in the order in which they were marked. One that the list lacks by now is left out.
+func (p *Pane) Marked() (rows []Row) {
+	for _, name := range p.marks {
+		if row, is := p.FindSession(name); is {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// CountMarked returns how many sessions are marked.
+func (p *Pane) CountMarked() int { return len(p.marks) }
+
 // Content returns the rows of the list.
 func (p *Pane) Content() *Content { return p.content }
 
@@ -213,10 +243,13 @@ func (p *Pane) Title() string {
 	return strings.ToUpper(noun[:1]) + noun[1:] + "s"
 }
 
-// Status says how many rows there are, and how they are sorted and grouped
+// Status says how many rows there are and how many are marked, and how they are sorted and grouped
 // if not as at first.
 func (p *Pane) Status() string {
 	text := model.Count(p.Sessions(), p.content.nouns.Session)
+	if n := len(p.marks); n > 0 {
+		text += fmt.Sprintf(", %d marked", n)
+	}
 	if p.order > 0 {
 		text += ", " + orders[p.order].words
 	}
@@ -238,6 +271,10 @@ func (p *Pane) Do(a keymap.Action) bool {
 		selected := p.Name()
 		p.group = (p.group + 1) % len(groupings)
 		p.arrange(selected)
+	case a == keymap.MarkSession:
+		p.toggleMark()
+	case a == keymap.ClearMarks:
+		p.marks = nil
 	case a == keymap.Fold:
 		p.fold(false)
 	case a == keymap.Unfold:
@@ -320,8 +357,12 @@ func (p *Pane) putRow(r *cell.Row, line int) {
 		tokens, cursor = p.styles.Selected, p.styles.Glyphs.Cursor
 	}
 	r.Put(tokens.Focus, cursor)
-	r.Fill(tokens.Text, 1)
 	row := &p.content.rows[i]
+	if slices.Contains(p.marks, NameOf(row)) {
+		r.Put(tokens.Warn, p.styles.Glyphs.Mark)
+	} else {
+		r.Fill(tokens.Text, 1)
+	}
 	if row.Err != nil {
 		r.Column(tokens.Error, p.styles.Glyphs.Bad+" "+wordsOf(row), r.Room()-marginRight)
 		return

@@ -501,3 +501,41 @@ func TestCalendar(t *testing.T) {
 		}
 	}
 }
+
+// A mark is a sign beside the row and a number in the status, in the order of marking. It stays on its session whatever
+// the list becomes; headings and stores that cannot be read get none.
+func TestPane_marks(t *testing.T) {
+	p := openRows(80, 20, everything())
+	marked := func() (ids []string) {
+		for _, row := range p.Marked() {
+			ids = append(ids, row.ID)
+		}
+		return ids
+	}
+	p.Select(Name{shop, "empty"})
+	p.Do(keymap.MarkSession)
+	p.Select(Name{shop, "trip-planner"})
+	p.Do(keymap.MarkSession)
+	if got := marked(); !slices.Equal(got, []string{"empty", "trip-planner"}) || p.Status() != "8 sessions, 2 marked" {
+		t.Errorf("%q, %s", got, p.Status())
+	}
+	if text := screen(p, 20); strings.Count(text, "=") != 2 || !strings.Contains(text, "▌=") {
+		t.Errorf("no signs:\n%s", text)
+	}
+	for i := range p.lines { // the row of the store that cannot be read, too
+		p.moveTo(i)
+		if row, _ := p.SelectedRow(); row.Err != nil {
+			p.Do(keymap.MarkSession)
+		}
+	}
+	p.Do(keymap.Sort)
+	p.Set(Prepare(sessions()[:1], noon))
+	if got := marked(); !slices.Equal(got, []string{"trip-planner"}) {
+		t.Errorf("of a list that lacks one: %q", got)
+	}
+	p.Do(keymap.MarkSession)
+	p.Set(Prepare(everything(), noon))
+	if p.Do(keymap.ClearMarks); len(marked()) > 0 || p.CountMarked() != 0 {
+		t.Errorf("cleared: %q", marked())
+	}
+}
