@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindcast/model"
-	"hindcast/model/conversation"
 	"hindcast/model/printable"
 	"hindcast/prices"
 	"hindcast/query"
@@ -82,52 +80,19 @@ func (o *subject) explain(ctx context.Context) (*whyJSON, error) {
 	r := &run{tips[0], w.Run}
 	c := &w.Calls[w.Call]
 	out := &whyJSON{SessionID: o.session, Name: t.Name(c.Visit), Call: r.callDocument(c)}
-	add := func(is string, at model.Node, text string, words ...string) {
-		line := whyLineJSON{Is: is, Text: conversation.OneLine(text), Command: o.commandLine(words...)}
-		if at != model.NoNode {
-			line.Name = t.Name(at)
-		}
-		out.Lines = append(out.Lines, line)
-	}
-	text := t.Name(c.ResultVisit) + " " + c.Text
-	if c.Exit != "" {
-		text += "  exit " + c.Exit
-	}
-	add("failed", c.ResultVisit, text+": "+c.Outcome, "messages", t.Name(c.ResultVisit))
-	for _, i := range w.Before {
-		before := &w.Calls[i]
-		add("again", before.ResultVisit, t.Name(before.ResultVisit)+" failed for the same reason: "+before.Text, "messages", t.Name(before.ResultVisit))
-	}
-	for i := range w.Origins {
-		origin := &w.Origins[i]
-		switch {
-		case origin.Changed >= 0:
-			by := &w.Calls[origin.Changed]
-			add("from", by.Visit, fmt.Sprintf("%s = %s was last changed at %s by %s", origin.Path, origin.Text, t.Name(by.Visit), by.Text), "files", t.Name(by.Visit))
-		case origin.Visit != model.NoNode:
-			who := origin.Role
-			if origin.Tool != "" {
-				who = strings.TrimSpace(who + " " + origin.Tool)
+	for _, fact := range w.Facts(t) {
+		at := t.Name(fact.Visit)
+		words := []string{string(fact.In), at}
+		switch fact.In {
+		case query.InDiff:
+			words = []string{words[0], out.Name, at}
+		case query.InRestore:
+			if o.store.Features().Plan == nil {
+				words[0] = "fork"
 			}
-			add("from", origin.Visit, fmt.Sprintf("%s = %q first stands in %s (%s)", origin.Path, origin.Text, t.Name(origin.Visit), who), "messages", t.Name(origin.Visit))
-		default:
-			add("from", c.Visit, fmt.Sprintf("%s = %q is the model's own: nothing before has it", origin.Path, origin.Text), "context", t.Name(c.Visit))
+			words = append(words, "--dry-run")
 		}
-	}
-	if w.Worked != nil {
-		worked := &w.Worked.Calls[w.WorkedCall]
-		where := "on the line that goes on"
-		if fork := w.Parting.A.Fork; len(w.Parting.A.Since) > 0 && fork != model.NoNode {
-			where = "on the branch that parted at " + t.Name(fork)
-		}
-		add("worked", worked.Visit, fmt.Sprintf("%s %s, %s", t.Name(worked.Visit), worked.Text, where), "diverge", t.Name(c.Visit), t.Name(worked.Visit))
-	}
-	if w.Back != model.NoNode {
-		does := "fork"
-		if o.store.Features().Plan != nil {
-			does = "restore"
-		}
-		add("before", w.Back, t.Name(w.Back)+" is the snapshot before the call", does, t.Name(w.Back), "--dry-run")
+		out.Lines = append(out.Lines, whyLineJSON{fact.Is, at, fact.Text, o.commandLine(words...)})
 	}
 	return out, nil
 }

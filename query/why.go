@@ -3,10 +3,13 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/model/filechange"
 	"hindcast/model/jsontape"
 )
@@ -40,6 +43,74 @@ type Origin struct {
 	// Changed is the place of the last call before that changed the file of this name, -1 without one.
 	Changed int
 }
+
+// Fact is a fact about a call that failed, or about a value, on one line.
+type Fact struct {
+	// Is is the question that it answers, in a word.
+	Is string
+	// Visit is the place to go to, and In what shows more there.
+	Visit model.Node
+	In    FactPlace
+	// Text tells it. It is untrusted.
+	Text string
+}
+
+// FactPlace is what shows more of a fact at its visit.
+type FactPlace string
+
+// The places of facts.
+const (
+	InMessages FactPlace = "messages"
+	InFiles    FactPlace = "files"
+	InContext  FactPlace = "context"
+	InState    FactPlace = "show"
+	InDiff     FactPlace = "diverge" // from the call to the visit
+	InRestore  FactPlace = "restore"
+)
+
+// Facts tells the facts line by line. t is the timeline that Explain got.
+func (w *Why) Facts(t *model.Timeline) (facts []Fact) {
+	add := func(is string, at model.Node, in FactPlace, text string) {
+		facts = append(facts, Fact{is, at, in, conversation.OneLine(text)})
+	}
+	c := &w.Calls[w.Call]
+	text := t.Name(c.ResultVisit) + " " + c.Text
+	if c.Exit != "" {
+		text += "  exit " + c.Exit
+	}
+	add("failed", c.ResultVisit, InMessages, text+": "+c.Outcome)
+	for _, i := range w.Before {
+		before := &w.Calls[i]
+		add("again", before.ResultVisit, InMessages, t.Name(before.ResultVisit)+" failed for the same reason: "+before.Text)
+	}
+	for i := range w.Origins {
+		origin := &w.Origins[i]
+		switch {
+		case origin.Changed >= 0:
+			by := &w.Calls[origin.Changed]
+			add("from", by.Visit, InFiles, fmt.Sprintf("%s = %s was last changed at %s by %s", origin.Path, origin.Text, t.Name(by.Visit), by.Text))
+		case origin.Visit != model.NoNode:
+			add("from", origin.Visit, InMessages, fmt.Sprintf("%s = %q first stands in %s (%s)", origin.Path, origin.Text, t.Name(origin.Visit), origin.speaker()))
+		default:
+			add("from", c.Visit, InContext, fmt.Sprintf("%s = %q is the model's own: nothing before has it", origin.Path, origin.Text))
+		}
+	}
+	if w.Worked != nil {
+		worked := &w.Worked.Calls[w.WorkedCall]
+		where := "on the line that goes on"
+		if fork := w.Parting.A.Fork; len(w.Parting.A.Since) > 0 && fork != model.NoNode {
+			where = "on the branch that parted at " + t.Name(fork)
+		}
+		add("worked", worked.Visit, InDiff, fmt.Sprintf("%s %s, %s", t.Name(worked.Visit), worked.Text, where))
+	}
+	if w.Back != model.NoNode {
+		add("before", w.Back, InRestore, t.Name(w.Back)+" is the snapshot before the call")
+	}
+	return facts
+}
+
+// speaker names who said the text of an origin: the role, and the tool where there is one.
+func (o *Origin) speaker() string { return strings.TrimSpace(o.Role + " " + o.Tool) }
 
 // The bounds of what Explain looks at.
 const (
@@ -88,10 +159,7 @@ func (q *Session) findOrigins(ctx context.Context, w *Why) (origins []Origin, er
 	if err != nil {
 		return nil, nil // of what is no JSON no argument can be told
 	}
-	on := map[model.Node]int{}
-	for i, n := range w.Path {
-		on[n] = i
-	}
+	before := placesOf(w.Path[:slices.Index(w.Path, c.Visit)])
 	for i := range tape.Len() {
 		n := jsontape.Node(i)
 		if tape.Kind(n) != jsontape.String || len(origins) == mostOrigins {
@@ -101,14 +169,9 @@ func (q *Session) findOrigins(ctx context.Context, w *Why) (origins []Origin, er
 		if len(text) < leastOrigin || len(text) > longestOrigin {
 			continue
 		}
-		o := Origin{Path: tape.Pointer(n), Text: text, Visit: model.NoNode, Changed: -1}
-		for hit, err := range q.Grep(ctx, Search{Pattern: Literal(text, MatchCase), All: true}) {
-			if err != nil {
-				return nil, err
-			}
-			if at, is := on[hit.Visit]; is && at < on[c.Visit] && (o.Visit == model.NoNode || at < on[o.Visit]) {
-				o.Visit, o.Role, o.Tool = hit.Visit, hit.Role, hit.Tool
-			}
+		o := Origin{Path: tape.Pointer(n), Text: text, Changed: -1}
+		if err := q.findFirst(ctx, &o, before); err != nil {
+			return nil, err
 		}
 		for k := range w.Call {
 			if slices.ContainsFunc(w.Calls[k].Changes, func(change filechange.Change) bool { return change.IsOf(text, "") }) {
@@ -120,16 +183,36 @@ func (q *Session) findOrigins(ctx context.Context, w *Why) (origins []Origin, er
 	return origins, nil
 }
 
+// placesOf returns the places of visits on their line.
+func placesOf(path []model.Node) map[model.Node]int {
+	places := make(map[model.Node]int, len(path))
+	for i, n := range path {
+		places[n] = i
+	}
+	return places
+}
+
+// findFirst finds the first of some visits that has the text of an origin.
+func (q *Session) findFirst(ctx context.Context, o *Origin, of map[model.Node]int) error {
+	o.Visit = model.NoNode
+	for hit, err := range q.Grep(ctx, Search{Pattern: Literal(o.Text, MatchCase), All: true}) {
+		if err != nil {
+			return err
+		}
+		if at, is := of[hit.Visit]; is && (o.Visit == model.NoNode || at < of[o.Visit]) {
+			o.Visit, o.Role, o.Tool = hit.Visit, hit.Role, hit.Tool
+		}
+	}
+	return nil
+}
+
 // findWorked finds the line on which the tool worked: on the line behind the call, or on the branch that parted last
 // before it.
 func (q *Session) findWorked(ctx context.Context, t *model.Timeline, w *Why, project string, prices Prices) error {
 	c := &w.Calls[w.Call]
 	var best *Run
 	bestCall, bestFork := -1, -1
-	place := map[model.Node]int{}
-	for i, n := range w.Path {
-		place[n] = i
-	}
+	place := placesOf(w.Path)
 	v, looked := q.view(), 0
 	for leaf := model.Node(t.Len() - 1); leaf >= 0 && looked < mostBranches; leaf-- {
 		if isLeaf := !anyOf(t.Children(leaf)); !isLeaf {

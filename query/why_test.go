@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"hindcast/model"
@@ -28,5 +29,55 @@ func TestExplain(t *testing.T) {
 	}
 	if _, err = query.Open(p, tl).Explain(t.Context(), tl, 2, "", nil); !errors.Is(err, query.ErrNoFailure) {
 		t.Errorf("no call failed: %v", err)
+	}
+}
+
+// Of a value it is told what set it and by which call, what it was, where its text comes from and where a branch has
+// another one; of an element of a list, wherever it stood before.
+func TestSession_ExplainValue(t *testing.T) {
+	state := func(name, talked string) string {
+		return strings.Replace(talk(talked), "{", `{"name":"`+name+`",`, 1)
+	}
+	begun := "alpha call:list:{} ok:beta "
+	p := pastOf("a - "+state("none", begun), "b a "+state("beta", begun+"call:pick:{} ok:1"), "c b "+state("beta", begun+"call:pick:{} ok:1 say:done"),
+		"d a "+state("gamma", begun))
+	tl := model.NewTimeline(p.headers)
+	q := query.Open(p, tl)
+	tell := func(at model.Node, path string) string {
+		parsed, err := query.ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts, err := q.ExplainValue(t.Context(), tl, at, parsed, "")
+		if err != nil {
+			return err.Error()
+		}
+		var lines []string
+		for _, f := range facts {
+			lines = append(lines, f.Is+" "+tl.Name(f.Visit)+" "+string(f.In)+": "+f.Text)
+		}
+		return strings.Join(lines, "\n")
+	}
+	for _, c := range []struct {
+		at         model.Node
+		path, want string
+	}{
+		{2, "/name", `set #1 show: #1 set it to "beta"
+by #1 messages: #1 pick
+was #0 show: #0 set it to "none"
+from #0 messages: "beta" first stands in #0 (user list)
+else #3 show: #3 set it to "gamma", on the branch that parted at #0
+before #0 restore: #0 is the snapshot before it was set`},
+		{0, "/name", `set #0 show: #0 set it to "none"
+by #0 messages: #0 list
+else #3 show: #3 set it to "gamma", on the line that goes on
+else #1 show: #1 set it to "beta", on the line that goes on`},
+		{2, "/messages/0/role", `set #0 show: #0 set it to "user"
+by #0 messages: #0 list`},
+		{2, "/nowhere", query.ErrNeverSet.Error()},
+	} {
+		if got := tell(c.at, c.path); got != c.want {
+			t.Errorf("%s at #%d:\n%s\nnot\n%s", c.path, c.at, got, c.want)
+		}
 	}
 }

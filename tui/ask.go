@@ -53,7 +53,7 @@ type question struct {
 	title, noun string
 	// path is that of the value whose history the answers are, nil for another question.
 	path *string
-	// ask returns the answers. It runs in a command.
+	// ask returns the answers. It runs in a command, and may read the timeline until it returns.
 	ask func(ctx context.Context, s *query.Session, done *progress) iter.Seq2[answers.Answer, error]
 	// found is called when all answers are there, nil for nothing more to do.
 	found func() tea.Cmd

@@ -68,6 +68,9 @@ func (m *Model) openFromGuide() tea.Cmd {
 	m.showTab(m.from.tab)
 	m.focusOn(m.from.focus)
 	if answers {
+		if a, is := m.answers.SelectedAnswer(); is && a.Show != keymap.None {
+			m.showTab(tabOf(a.Show))
+		}
 		return m.goToAnswer()
 	}
 	return nil

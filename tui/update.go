@@ -242,6 +242,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.moveSplit(1)
 	case keymap.NextError:
 		m.nextError()
+	case keymap.Why:
+		return m.askWhy()
 	case keymap.History:
 		return m.askHistory()
 	case keymap.PrevSet:

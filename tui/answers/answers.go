@@ -24,6 +24,8 @@ type Answer struct {
 	Kind Kind
 	// Text is the text of the answer, in one line. It is untrusted.
 	Text string
+	// Show is the action that shows the tab where more of it stands; [keymap.None] for the tab that showed before.
+	Show keymap.Action
 	// Number is the value itself where Numeric says that it is one: what a sparkline draws.
 	Number  float64
 	Numeric bool
