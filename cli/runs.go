@@ -537,7 +537,7 @@ func (c *comparison) partsText() string {
 	return strings.Join(names, ", ")
 }
 
-// cellName returns the name of the snapshot of a run in row k, "" where it has none.
+// cellName returns the name of the snapshot of a run in row k, "" for an empty cell.
 func (c *comparison) cellName(k, i int) string {
 	if n := c.VisitAt(k, i); n != model.NoNode {
 		return c.runs[i].Name(n)

@@ -56,7 +56,7 @@ func CompareRuns(ctx context.Context, runs []*Run) (*Comparison, error) {
 	return c, nil
 }
 
-// CallAt returns the call of a run in row k; nil where the row is a prompt, or the run has none.
+// CallAt returns the call of a run in row k; nil in the row of a prompt and in an empty cell.
 func (c *Comparison) CallAt(k, run int) *Call {
 	if at := c.Rows[k].Cells[run]; at != align.None && !c.Rows[k].Prompt {
 		return &c.Runs[run].Calls[at]
@@ -64,7 +64,7 @@ func (c *Comparison) CallAt(k, run int) *Call {
 	return nil
 }
 
-// VisitAt returns the visit of a run that has row k; [model.NoNode] where it has none.
+// VisitAt returns the visit of a run that has row k; [model.NoNode] for an empty cell.
 func (c *Comparison) VisitAt(k, run int) model.Node {
 	switch at := c.Rows[k].Cells[run]; {
 	case at == align.None:

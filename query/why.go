@@ -48,14 +48,14 @@ type Origin struct {
 type Fact struct {
 	// Is is the question that it answers, in a word.
 	Is string
-	// Visit is the place to go to, and In what shows more there.
+	// Visit is the place to go to, and In the view that shows more there.
 	Visit model.Node
 	In    FactPlace
 	// Text tells it. It is untrusted.
 	Text string
 }
 
-// FactPlace is what shows more of a fact at its visit.
+// FactPlace is the view that shows more of a fact at its visit.
 type FactPlace string
 
 // The places of facts.

@@ -32,8 +32,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Of a value it is told what set it and by which call, what it was, where its text comes from and where a branch has
-// another one; of an element of a list, wherever it stood before.
+// The facts about a value are the visit and the call that set it, its earlier values, the origin of its text and the
+// values of other branches. An element of a list is followed.
 func TestSession_ExplainValue(t *testing.T) {
 	state := func(name, talked string) string {
 		return strings.Replace(talk(talked), "{", `{"name":"`+name+`",`, 1)

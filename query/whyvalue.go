@@ -11,7 +11,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// The bounds of what ExplainValue tells.
+// The bounds of the facts of ExplainValue.
 const (
 	mostEarlier = 3 // values that it had before, and values on other branches
 	maxValue    = 80
@@ -20,9 +20,9 @@ const (
 // ErrNeverSet: a value was never set on the line to a visit.
 var ErrNeverSet = errors.New("nothing set it on the line that leads there")
 
-// ExplainValue tells of the value at a path in the state of a visit: what set it and by which call, what it was before,
-// where its text comes from, where other branches have another value, and the visit before it was set. t and project are
-// those of ReadRun. The error may be ErrNeverSet.
+// ExplainValue returns the facts about the value at a path in the state of a visit: the visit and the call that set it,
+// its values before, the origin of its text, other values on other branches, and the visit before it was set. t and
+// project are as in ReadRun. The error may be ErrNeverSet.
 func (q *Session) ExplainValue(ctx context.Context, t *model.Timeline, n model.Node, path Path, project string) (facts []Fact, err error) {
 	line := q.view().path(n)
 	on := placesOf(line)

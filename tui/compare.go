@@ -23,12 +23,12 @@ import (
 //	list ── D ─▶ runs ── enter ─▶ session, at the snapshot
 //	  ▲ ◀─ esc ──┘  ▲ ◀──── esc ───┘
 //
-// The runs are read in a command, several at once. What each came to shows as it is read, the rows once all are.
+// The runs are read in a command, several at once. The sums of each show as it is read, the rows at the end.
 
 // comparison is the marked sessions beside each other. It stays while a session shows that was opened from it.
 type comparison struct {
 	pane *runs.Pane
-	// rows are the sessions that are compared, and names those of the columns of the pane.
+	// rows are the compared sessions, and names the names of the columns.
 	rows  []picker.Row
 	names []picker.Name
 }
@@ -238,7 +238,7 @@ func (m *Model) runsBox() box {
 	return b
 }
 
-// clickInRuns selects what is under the mouse; the second click on it opens it.
+// clickInRuns selects the cell under the mouse; the second click on it opens its snapshot.
 func (m *Model) clickInRuns(x, y int) tea.Cmd {
 	in := m.layout.list.insideBorder()
 	if m.compared.pane.Click(x-in.x, y-in.y) {

@@ -83,7 +83,7 @@ type Model struct {
 	list    *picker.Pane
 	sums    sums
 	preview preview
-	// compared are the marked sessions beside each other; nil for none.
+	// compared are the marked sessions beside each other; nil while the list shows.
 	compared *comparison
 	alone    bool // the home is one store, which is open
 	only     bool // the store has one session, so that there is no list to go back to

@@ -21,7 +21,7 @@ var showsFacts = map[query.FactPlace]keymap.Action{
 	query.InState: keymap.ShowState, query.InDiff: keymap.ShowMessages,
 }
 
-// askWhy puts together what is known of the last call that failed up to the snapshot under the cursor, or of the value
+// askWhy puts together the facts about the last call that failed up to the snapshot under the cursor, or of the value
 // under the cursor of the State tab. Each line leads to a snapshot.
 func (m *Model) askWhy() tea.Cmd {
 	t, n := m.timeline.Timeline(), m.timeline.SelectedNode()

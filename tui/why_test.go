@@ -9,7 +9,7 @@ import (
 	"hindcast/tui/screentest"
 )
 
-// At a failure the screen says what hindcast why does, and each line leads there; esc comes back.
+// At a failure the screen tells the facts of hindcast why, and each line leads there; esc comes back.
 func TestWhy_failure(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{60, 18}, {100, 30}, {160, 45}} {
@@ -59,7 +59,7 @@ func TestWhy_noFailure(t *testing.T) {
 	shows(t, p, "no call failed on the line to #0", "[Diff]")
 }
 
-// At a value of the State tab it is told what set it, what it was before and where other branches have another.
+// At a value of the State tab the facts are the visit that set it, its earlier values and the values of other branches.
 func TestWhy_value(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 160, 45)

@@ -93,7 +93,7 @@ func addReason(off []entry, keys, reason string) []entry {
 	return append(off, entry{label: keys, labelPick: sheet.KeyOff, text: reason})
 }
 
-// runLines are the lines that say what the signs of compared runs mean, and when two calls are the same.
+// runLines are the lines that explain the signs of compared runs, and the rule of their rows.
 func runLines(styles *theme.Styles) []entry {
 	g := &styles.Glyphs
 	return []entry{

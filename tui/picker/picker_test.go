@@ -503,7 +503,7 @@ func TestCalendar(t *testing.T) {
 }
 
 // A mark is a sign beside the row and a number in the status, in the order of marking. It stays on its session whatever
-// the list becomes; headings and stores that cannot be read get none.
+// the list becomes; a heading and a store that cannot be read have no mark.
 func TestPane_marks(t *testing.T) {
 	p := openRows(80, 20, everything())
 	marked := func() (ids []string) {

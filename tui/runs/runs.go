@@ -1,5 +1,5 @@
 // Package runs is the pane that shows runs beside each other: a column for each, a row for each prompt and call, and
-// below what each run came to.
+// below the sums of each run.
 //
 //	                                    1 trip #7.1        2 trip #8
 //	    8  book_hotel {hotel: "Hotel    #4 One room…       #4 One room…
@@ -48,7 +48,7 @@ type Pane struct {
 // New returns a pane of runs that have not been read yet.
 func New(styles *theme.Styles, runs []Run) *Pane { return &Pane{styles: styles, runs: runs} }
 
-// AddRun shows what a run came to.
+// AddRun shows the sums of a run.
 func (p *Pane) AddRun(i int, of Run) { p.runs[i] = of }
 
 // Set shows runs and how they compare. The cursor stays in its row and its column, or begins where the runs part.
@@ -86,7 +86,7 @@ func (p *Pane) Status() string {
 	return fmt.Sprintf("row %d of %d, %s", p.window.Cursor+1, len(p.c.Rows), run)
 }
 
-// Node returns the run under the cursor, and its visit there; [model.NoNode] where the run has none.
+// Node returns the run under the cursor, and its visit there; [model.NoNode] in an empty cell.
 func (p *Pane) Node() (run int, at model.Node) {
 	if p.c == nil || p.window.Cursor >= len(p.c.Rows) {
 		return p.run, model.NoNode
@@ -94,7 +94,7 @@ func (p *Pane) Node() (run int, at model.Node) {
 	return p.run, p.c.VisitAt(p.window.Cursor, p.run)
 }
 
-// Ref names the snapshot under the cursor; the zero value where the run has none.
+// Ref names the snapshot under the cursor; the zero value in an empty cell.
 func (p *Pane) Ref() model.Ref {
 	run, n := p.Node()
 	if n == model.NoNode {
@@ -152,7 +152,7 @@ func (p *Pane) Resize(w, h int) {
 // ruleRows returns how many rows the rule has: one at the least.
 func (p *Pane) ruleRows() int { return min(len(p.rule), max(p.h/8, 1)) }
 
-// belowRows returns how many rows stand below those of the calls.
+// belowRows returns how many rows stand below the calls.
 func (p *Pane) belowRows() int {
 	return min(1+len(sums)+p.ruleRows(), max(p.h-head-leastRows, 0))
 }
@@ -212,7 +212,7 @@ func (p *Pane) goToChange(step int) {
 	}
 }
 
-// Click moves the cursor to a row and to a run; it reports whether both are those of the cursor already.
+// Click moves the cursor to a row and to a run; it reports whether the cursor was there.
 func (p *Pane) Click(x, y int) (same bool) {
 	run, at := p.run, p.window.Cursor
 	if number, text, column, shown := p.columns(); x >= 2+number+2+text {
