@@ -112,6 +112,19 @@ func ReadJSON(in engine.In, file string) Value {
 	return ParseHead(text)
 }
 
+// ReadDocument returns the value of a file of JSON. If the file is no whole JSON, torn says where it breaks off, and the value
+// ends there. The error is that of reading.
+func ReadDocument(in engine.In, file string) (whole Value, torn error, err error) {
+	data, _, err := in.Read(file, nil)
+	if err != nil {
+		return whole, nil, err
+	}
+	if whole, torn = Parse(data); torn != nil {
+		whole = ParseHead(data)
+	}
+	return whole, torn, nil
+}
+
 // FilePath returns the path of a URL of a file, "" for any other.
 func FilePath(address string) string {
 	u, err := url.Parse(address)

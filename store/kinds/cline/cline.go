@@ -201,21 +201,9 @@ const (
 	FaultUnlisted = "unlisted-task"
 )
 
-// readDocument returns the value of a document. Of one that ends in its middle it has all that is whole.
-func readDocument(in engine.In, file string) (whole chat.Value, torn error, err error) {
-	data, _, err := in.Read(file, nil)
-	if err != nil {
-		return whole, nil, err
-	}
-	if whole, torn = chat.Parse(data); torn != nil {
-		whole = chat.ParseHead(data)
-	}
-	return whole, torn, nil
-}
-
 // Read implements chat.Format.
 func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
-	whole, torn, err := readDocument(in, at.File)
+	whole, torn, err := chat.ReadDocument(in, at.File)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +298,7 @@ func readCompaction(in engine.In, at chat.Spot) (e chat.Entry, count int) {
 	if isTask(at) || len(at.More) == 0 {
 		return e, 0
 	}
-	whole, torn, err := readDocument(in, at.More[1])
+	whole, torn, err := chat.ReadDocument(in, at.More[1])
 	if err != nil || torn != nil {
 		return e, 0
 	}
@@ -327,7 +315,7 @@ func readCompaction(in engine.In, at chat.Spot) (e chat.Entry, count int) {
 // readTask reads the files beside a task of the extension. It returns the times of messages by their places.
 func (f *format) readTask(in engine.In, s *chat.Session) map[int]time.Time {
 	times, sum := map[int]time.Time{}, model.Counted{}
-	ui, _, _ := readDocument(in, s.Spot.More[0]) // without it there are no times
+	ui, _, _ := chat.ReadDocument(in, s.Spot.More[0]) // without it there are no times
 	for v := range ui.Each() {
 		n := v.Get("conversationHistoryIndex")
 		if at := int(n.Number()); n.Kind() == jsontape.Number && times[at].IsZero() {
@@ -341,7 +329,7 @@ func (f *format) readTask(in engine.In, s *chat.Session) map[int]time.Time {
 		}
 	}
 	item := chat.ReadJSON(in, s.Spot.More[1])
-	list, _, err := readDocument(in, listFile)
+	list, _, err := chat.ReadDocument(in, listFile)
 	for v := range list.Each() {
 		if v.Get("id").Text() == s.Spot.ID {
 			item = v
@@ -366,7 +354,7 @@ func (f *format) Request(_ context.Context, in engine.In, s *chat.Session, e *ch
 	if e.Said.Role != chat.Assistant || isTask(s.Spot) || s.At(e.Parent) < 0 {
 		return r, nil
 	}
-	whole, _, err := readDocument(in, s.Spot.File)
+	whole, _, err := chat.ReadDocument(in, s.Spot.File)
 	if err != nil {
 		return r, err
 	}
@@ -395,7 +383,7 @@ func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 
 // ReadCarried implements chat.Carrier.
 func (f *format) ReadCarried(_ context.Context, in engine.In, s *chat.Session) (list []chat.Carried, err error) {
-	whole, _, err := readDocument(in, s.Spot.File)
+	whole, _, err := chat.ReadDocument(in, s.Spot.File)
 	n := 0
 	for v := range messagesOf(whole).Each() {
 		if n++; !jsontape.Valid(v.Raw()) { // the fault of the file tells

@@ -5,12 +5,15 @@
 //	  schema_version     "ATIF-v1.8"
 //	  steps[]            {step_id, source, message, reasoning_content, tool_calls[], observation{results[]}, metrics}
 //	  subagent_trajectories[]   whole documents, that a result names by trajectory_id
+//	trajectory.cont-N.json      beside it: a continuation
+//	trajectory.NAME.json        beside it: a sub-agent's run, that a result names by trajectory_path
 //	NAME.traj            SWE-agent
 //	  history[]          {role, content, thought, tool_calls[], tool_call_ids[]}
 //	  trajectory[]       a record for each answer: {action, observation, state, execution_time}
 //	NAME.traj.json       mini-swe-agent 1 and 2
 //	  trajectory_format  "mini-swe-agent-1.1"
-//	  messages[]         messages of a chat, with the model's response and the outcome of commands in extra
+//	  messages[]         messages of a chat, with the model's response and the outcome of commands in extra;
+//	                     before 1.0 the document is that list
 //
 // Nothing resumes a run. ATIF is defined by the models of the package harbor (0.26), harbor.models.trajectories;
 // the other two by files of the agents: mini-swe-agent 2.4.6, SWE-agent 1.1.
@@ -38,16 +41,19 @@ import (
 
 // Kinds describes the runs in ATIF, and the runs of SWE-agent and mini-swe-agent. cache keeps titles; it may be nil.
 func Kinds(cache *files.Cache) []engine.Kind {
-	return []engine.Kind{newAgent("atif", "ATIF", &atif).Kind(cache), newAgent("trajectory", "SWE-agent", &sweAgent, &miniAgent).Kind(cache)}
+	return []engine.Kind{
+		newAgent("atif", "ATIF", isHarbors, &atif).Kind(cache),
+		newAgent("trajectory", "SWE-agent", isAgents, &sweAgent, &miniAgent, &miniList).Kind(cache),
+	}
 }
 
 // layout describes how a document is laid out.
 type layout struct {
-	// rows is the member that has the steps, and beside one whose elements belong to the answers, in their order. children
-	// is the member that has whole documents.
+	// rows is the member that has the steps, "" where they are the document, and beside one whose elements belong to the
+	// answers, in their order. children is the member that has whole documents.
 	rows, beside, children string
-	// tells reports whether a document is laid out so, by its beginning.
-	tells func(head chat.Value) bool
+	// tells reports whether a document is laid out so, by its beginning and the name of its file.
+	tells func(head chat.Value, file string) bool
 	// decode returns the messages of a step.
 	decode func(v chat.Value) []chat.Message
 	// texts returns the values in a step that carry conversation.
@@ -58,8 +64,8 @@ type layout struct {
 
 var atif = layout{
 	rows: "steps", children: "subagent_trajectories", decode: decodeStep, texts: textsOfStep,
-	tells: func(head chat.Value) bool {
-		for first := range head.Get("steps").Each() {
+	tells: func(head chat.Value, _ string) bool {
+		if first := firstIn(head.Get("steps")); first.There() {
 			return first.Get("step_id").There() && first.Get("source").There()
 		}
 		return strings.HasPrefix(head.Get("schema_version").Text(), "ATIF-v1.")
@@ -75,14 +81,45 @@ var atif = layout{
 
 var sweAgent = layout{
 	rows: "history", beside: "trajectory", decode: decodeChat, texts: textsOfChat, total: countedByAgent,
-	tells: func(head chat.Value) bool {
-		return head.Get("trajectory").Kind() == jsontape.Array && (head.Get("history").Kind() == jsontape.Array || head.Get("environment").There())
+	tells: func(head chat.Value, _ string) bool { // the first answer may be longer than the beginning
+		answer, said := firstIn(head.Get("trajectory")), firstIn(head.Get("history"))
+		return answer.Get("action").There() && answer.Get("observation").There() || said.Get("role").There() && said.Get("agent").There() ||
+			head.Get("trajectory").Kind() == jsontape.Array && (head.Get("history").Kind() == jsontape.Array || head.Get("environment").There())
 	},
 }
 
 var miniAgent = layout{
 	rows: "messages", decode: decodeChat, texts: textsOfChat, total: countedByAgent,
-	tells: func(head chat.Value) bool { return head.Get("info", "mini_version").There() },
+	tells: func(head chat.Value, _ string) bool { // 1.0 to 1.4 have no version
+		return head.Get("info", "mini_version").There() || head.Get("info", "exit_status").There() && head.Get("info", "submission").There() &&
+			head.Get("messages").Kind() == jsontape.Array
+	},
+}
+
+var miniList = layout{
+	decode: decodeChat, texts: textsOfChat, total: countedByAgent,
+	tells: func(head chat.Value, file string) bool { // other programs have such lists, too
+		first := firstIn(head)
+		return isAgents(file) && first.Get("role").There() && first.Get("content").There()
+	},
+}
+
+// stepsOf returns the list of steps of a document.
+func (l *layout) stepsOf(whole chat.Value) chat.Value {
+	if l.rows == "" {
+		return whole
+	}
+	return whole.Get(l.rows)
+}
+
+// firstIn returns the first element of a list, no value of anything else.
+func firstIn(list chat.Value) chat.Value {
+	if list.Kind() == jsontape.Array {
+		for v := range list.Each() {
+			return v
+		}
+	}
+	return chat.Value{}
 }
 
 // countedByAgent returns the sums of SWE-agent and mini-swe-agent.
@@ -91,14 +128,14 @@ func countedByAgent(whole chat.Value) model.Counted {
 	return model.Counted{Read: is.Get("tokens_sent").Number(), Written: is.Get("tokens_received").Number(), Dollars: is.Get("instance_cost").Number()}
 }
 
-func newAgent(name, framework string, layouts ...*layout) *chat.Agent {
-	f := &format{name: name, layouts: layouts}
+func newAgent(name, framework string, named func(file string) bool, layouts ...*layout) *chat.Agent {
+	f := &format{name: name, named: named, layouts: layouts}
 	return &chat.Agent{
 		Name: name, Framework: framework, IDs: "the position of the step",
 		Roots: []string{"."}, Inner: inner, Files: []string{"*.traj", "*.traj.json", usualFile},
 		Shape: "a document with the steps of a run", Noun: "a run of " + framework,
-		Signs: func(_ chat.Spot, head []byte) chat.Sign {
-			return chat.Sign{Fits: f.layoutOf(chat.ParseHead(head)) != nil}
+		Signs: func(at chat.Spot, head []byte) chat.Sign {
+			return chat.Sign{Fits: f.layoutOf(chat.ParseHead(head), at.File) != nil}
 		},
 		Format: func(string) chat.Format { return f },
 		Levels: []watch.Level{{}, {}, {}, {}},
@@ -121,13 +158,15 @@ func textsOfChat(step chat.Value) []chat.Value {
 
 // format implements chat.Nested, chat.Several and chat.Carrier.
 type format struct {
-	name    string
+	name string
+	// named reports whether a file has a name that no other program gives.
+	named   func(file string) bool
 	layouts []*layout
 }
 
-// layoutOf returns the layout of a document by its beginning, or nil.
-func (f *format) layoutOf(head chat.Value) *layout {
-	if i := slices.IndexFunc(f.layouts, func(l *layout) bool { return l.tells(head) }); i >= 0 {
+// layoutOf returns the layout of a document by its beginning and the name of its file, or nil.
+func (f *format) layoutOf(head chat.Value, file string) *layout {
+	if i := slices.IndexFunc(f.layouts, func(l *layout) bool { return l.tells(head, file) }); i >= 0 {
 		return f.layouts[i]
 	}
 	return nil
@@ -135,7 +174,30 @@ func (f *format) layoutOf(head chat.Value) *layout {
 
 // holdsRun reports whether a file is a document of the format.
 func (f *format) holdsRun(in engine.In, file string) bool {
-	return chat.HeadTells(in, file, f.name, func(head []byte) bool { return f.layoutOf(chat.ParseHead(head)) != nil })
+	return chat.HeadTells(in, file, f.name, func(head []byte) bool { return f.layoutOf(chat.ParseHead(head), file) != nil })
+}
+
+// isLost reports whether a file has a name that the format's agents alone give, and is no document: it was emptied, or
+// overwritten.
+func (f *format) isLost(in engine.In, file string) bool {
+	if !f.named(path.Base(file)) {
+		return false
+	}
+	return chat.HeadTells(in, file, f.name+" lost", func(head []byte) bool {
+		kind := chat.ParseHead(head).Kind()
+		return kind != jsontape.Object && kind != jsontape.Array
+	})
+}
+
+// isAgents reports whether a file has a name that SWE-agent or mini-swe-agent gives.
+func isAgents(file string) bool {
+	return strings.HasSuffix(file, ".traj") || strings.HasSuffix(file, ".traj.json")
+}
+
+// isHarbors reports whether a file has a name that Harbor gives.
+func isHarbors(file string) bool {
+	base := path.Base(file)
+	return strings.HasPrefix(base, usualStem+".") && strings.HasSuffix(base, ".json")
 }
 
 // inner returns how far above a folder that of all runs is: Harbor names a run by the folder around its trajectory.json.
@@ -156,7 +218,7 @@ func inner(dir string, t tree.Tree) int {
 }
 
 // The names of Harbor's: JOB/TRIAL/agent/trajectory.json.
-const usualFolder, usualFile = "agent", "trajectory.json"
+const usualFolder, usualStem, usualFile = "agent", "trajectory", usualStem + ".json"
 
 // deep is how many folders below a storage runs are looked for.
 const deep = 2
@@ -168,12 +230,12 @@ func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 		dir, base := path.Dir(file), path.Base(file)
 		run := trimExtensions(base)
 		switch {
-		case base == usualFile:
+		case isHarbors(file):
 			dir = strings.TrimSuffix(dir, "/"+usualFolder)
 		case run == base || dir != "." && (dir != run || !strings.Contains(base, ".traj")):
 			return chat.Spot{}, false
 		}
-		return f.Spot(file), !strings.Contains(dir, "/") && f.holdsRun(in, file)
+		return f.Spot(file), !strings.Contains(dir, "/") && (f.holdsRun(in, file) || f.isLost(in, file))
 	})
 }
 
@@ -194,10 +256,22 @@ func (f *format) ReadOpened(_ context.Context, in engine.In, file string) ([]cha
 func (f *format) Spot(name string) chat.Spot {
 	file, part, child := strings.Cut(name, "#")
 	id := trimExtensions(file)
-	for _, usual := range []string{"/trajectory", "/" + usualFolder, "/" + path.Base(path.Dir(id))} {
+	dir, base := path.Split(id)
+	beside, isBeside := strings.CutPrefix(base, usualStem+".")
+	if isBeside = isBeside && dir != ""; isBeside {
+		id = dir + usualStem
+	}
+	for _, usual := range []string{"/" + usualStem, "/" + usualFolder, "/" + path.Base(path.Dir(id))} {
 		id = strings.TrimSuffix(id, usual) // JOB/TRIAL/agent/trajectory.json, RUN/INSTANCE/INSTANCE.traj
 	}
-	if id = strings.ReplaceAll(id, "/", "."); child {
+	id = strings.ReplaceAll(id, "/", ".")
+	switch {
+	case isBeside && strings.HasPrefix(beside, "cont-"): // no sub-agent
+		id += "." + beside
+	case isBeside:
+		id += "/" + beside
+	}
+	if child {
 		id += "/" + part
 	}
 	return chat.Spot{File: file, Part: part, ID: id, Named: true}
@@ -216,12 +290,12 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 		return g, err
 	}
 	whole := chat.ParseHead(bytes.TrimPrefix(head, []byte("\ufeff")))
-	l := f.layoutOf(whole)
+	l := f.layoutOf(whole, at.File)
 	if l == nil {
 		return g, nil
 	}
 	var said chat.Opening
-	for v := range whole.Get(l.rows).Each() {
+	for v := range l.stepsOf(whole).Each() {
 		for _, m := range l.decode(v) {
 			if !said.HasPrompt() {
 				said.Say(m.Summarise())
@@ -241,16 +315,15 @@ type document struct {
 }
 
 // readDocuments returns the runs in a file: the one that it is about, then the runs of its sub-agents. The list is empty,
-// without an error, if the file has no run.
-func (f *format) readDocuments(in engine.In, file string) (list []document, err error) {
-	data, _, err := in.Read(file, nil)
+// without an error, if the file has no run. A torn document yields its whole steps.
+func (f *format) readDocuments(in engine.In, file string) (list []document, torn, err error) {
+	whole, torn, err := chat.ReadDocument(in, file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	whole, err := chat.Parse(data)
-	l := f.layoutOf(whole)
-	if err != nil || l == nil {
-		return nil, nil
+	l := f.layoutOf(whole, file)
+	if l == nil {
+		return nil, torn, nil
 	}
 	list = append(list, document{l, whole, ""})
 	var names chat.IDs
@@ -260,18 +333,21 @@ func (f *format) readDocuments(in engine.In, file string) (list []document, err 
 			list = append(list, document{l, child, names.Take(name)})
 		}
 	}
-	return list, nil
+	return list, torn, nil
 }
 
 // Read implements chat.Format.
 func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
-	list, err := f.readDocuments(in, at.File)
+	list, torn, err := f.readDocuments(in, at.File)
 	if err != nil {
 		return nil, err
 	}
 	s := &chat.Session{Spot: at, Head: -1}
-	if len(list) == 0 {
-		s.Fault(FaultDocument, model.Stops, "", "the file is no document with the steps of a run", "a reader of "+f.name+" refuses it")
+	switch verdict := "a reader of " + f.name + " refuses it"; {
+	case len(list) == 0:
+		s.Fault(FaultDocument, model.Stops, "", "the file is no document with the steps of a run", verdict)
+	case torn != nil:
+		s.Fault(FaultDocument, model.Stops, "", "the file ends in its middle, or is no JSON: "+torn.Error(), verdict)
 	}
 	for _, d := range list {
 		if d.name != "" && at.Part == "" {
@@ -279,7 +355,7 @@ func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Sess
 		}
 		if d.name == at.Part {
 			s.Own = d.layout
-			b := build{document: d, session: s}
+			b := build{document: d, session: s, format: f, in: in}
 			b.addSteps()
 		}
 	}
@@ -299,6 +375,8 @@ type origin struct {
 type build struct {
 	document
 	session *chat.Session
+	format  *format
+	in      engine.In
 }
 
 // addSteps adds an entry for each message. What the document says besides is with the first.
@@ -316,8 +394,12 @@ func (b *build) addSteps() {
 		}
 	}
 	aside := slices.Collect(b.Get(b.beside).Each())
-	for n, step := range slices.Collect(b.Get(b.rows).Each()) {
-		for part, m := range b.decode(step) {
+	for n, step := range slices.Collect(b.stepsOf(b.Value).Each()) {
+		if !jsontape.Valid(step.Raw()) { // it is where the file ends
+			break
+		}
+		list := b.decode(step)
+		for part, m := range list {
 			if from.part = part; m.Role == chat.Assistant && len(aside) > 0 && !isDemonstration(step) {
 				for _, key := range []string{"state", "extra_info"} {
 					if v := aside[0].Get(key); v.There() {
@@ -334,7 +416,9 @@ func (b *build) addSteps() {
 			case isDemonstration(step):
 				e.Event = chat.EventContext
 			}
-			b.noteChildren(&e, step)
+			if part == len(list)-1 {
+				b.noteChildren(&e, step)
+			}
 			s.Head = s.Add(e, len(s.Entries)-1)
 		}
 	}
@@ -346,16 +430,17 @@ func (b *build) addSteps() {
 
 // noteChildren notes the runs of sub-agents that the results of a step name.
 func (b *build) noteChildren(e *chat.Entry, step chat.Value) {
-	if len(e.Said.Results) == 0 {
-		return
-	}
-	session, _, _ := strings.Cut(b.session.Spot.ID, "/")
+	at := b.session.Spot
 	for result := range step.Get("observation", "results").Each() {
 		for ref := range result.Get("subagent_trajectory_ref").Each() {
-			if name := ref.Get("trajectory_id").Words(); name != "" {
-				e.Starts(session + "/" + strings.ReplaceAll(name, "/", "."))
+			name, beside := ref.Get("trajectory_id").Words(), ref.Get("trajectory_path").Words()
+			file := path.Join(path.Dir(at.File), path.Base(beside))
+			if look, err := b.in.Stamp(file); beside != "" && err == nil && look.Kind != files.Nothing {
+				e.Starts(b.format.Spot(file).ID)
+			} else if name != "" {
+				e.Starts(strings.TrimSuffix(at.ID, "/"+at.Part) + "/" + strings.ReplaceAll(name, "/", "."))
 			}
-			e.Facts.Add("sub-agent's run", ref.Get("trajectory_path").Words())
+			e.Facts.Add("sub-agent's run", beside)
 		}
 	}
 }
@@ -391,12 +476,15 @@ func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) ([]chat.
 
 // ReadCarried implements chat.Carrier.
 func (f *format) ReadCarried(_ context.Context, in engine.In, s *chat.Session) (list []chat.Carried, err error) {
-	docs, err := f.readDocuments(in, s.Spot.File)
+	docs, _, err := f.readDocuments(in, s.Spot.File)
 	for _, d := range docs {
 		if d.name != s.Spot.Part {
 			continue
 		}
-		for i, step := range slices.Collect(d.Get(d.rows).Each()) {
+		for i, step := range slices.Collect(d.stepsOf(d.Value).Each()) {
+			if !jsontape.Valid(step.Raw()) { // the fault of the file tells
+				break
+			}
 			for _, v := range d.texts(step) {
 				if c, says := chat.CarriedOf(s.Spot.File, fmt.Sprintf("%s[%d]", d.rows, i), v.Key(), v); says {
 					list = append(list, c)

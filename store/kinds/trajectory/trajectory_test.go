@@ -3,6 +3,8 @@ package trajectory
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +32,11 @@ func TestRead(t *testing.T) {
 // readText returns the session of a document, in a file of that name.
 func readText(t *testing.T, f *format, file, text string) (*chat.Session, engine.In) {
 	t.Helper()
-	in := engine.In{Tree: tree.Overlay(nil, tree.Steps{{Name: file, Data: []byte(text)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
+	below, err := tree.OpenDisk(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := engine.In{Tree: tree.Overlay(below, tree.Steps{{Name: file, Data: []byte(text)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
 	s, err := f.Read(t.Context(), in, f.Spot(file))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +44,7 @@ func readText(t *testing.T, f *format, file, text string) (*chat.Session, engine
 	return s, in
 }
 
-var all = &format{"all", []*layout{&atif, &sweAgent, &miniAgent}}
+var all = &format{"all", isAgents, []*layout{&atif, &sweAgent, &miniAgent, &miniList}}
 
 func TestRead_rules(t *testing.T) {
 	const agent = `"agent":{"name":"a","version":"1"},`
@@ -61,12 +67,24 @@ func TestRead_rules(t *testing.T) {
 				{"type":"function_call_output","call_id":"c","output":"<returncode>3</returncode>","extra":{"returncode":3}},{"role":"exit","content":"","extra":{}}]}`,
 			`assistant: thought "hm", text "I look", call bash c | tool: failed c "\u003creturncode\u003e3\u003c/returncode\u003e" | tool:`,
 		},
+		"mini-swe-agent before it wrote its version": {
+			`{"info":{"exit_status":"Submitted","submission":"","model_stats":{"instance_cost":0.1,"api_calls":1}},"messages":[{"role":"user","content":"go"}]}`,
+			`user: text "go"`,
+		},
+		"mini-swe-agent before 1.0": {
+			`[{"role":"system","content":"be"},{"role":"user","content":"go"},{"role":"assistant","content":"ls"}]`,
+			`system: text "be" | user: text "go" | assistant: text "ls"`,
+		},
+		"SWE-agent's demonstration": {
+			`{"history":[{"role":"system","content":"be","agent":"main","message_type":"system_prompt"},{"role":"user","content":"go","agent":"main"}]}`,
+			`system: text "be" | user: text "go"`,
+		},
 		"arguments that are no JSON": {
 			`{"info":{"mini_version":"2"},"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"bash","arguments":"{\"comm"}}]}]}`,
 			`assistant: call bash c`,
 		},
 	} {
-		s, in := readText(t, all, "run.json", c.text)
+		s, in := readText(t, all, "run.traj.json", c.text)
 		var got []string
 		for i := range s.Entries {
 			list, err := all.Messages(in, s, &s.Entries[i])
@@ -191,13 +209,91 @@ func TestOpen_places(t *testing.T) {
 	}
 }
 
-// What is no document is a fault of the file.
+// What is no document is a fault of the file; of one that is torn the whole steps are read.
 func TestRead_damaged(t *testing.T) {
-	for _, text := range []string{``, `[]`, `{"schema_version":"ATIF-v1.7","steps":[{"step_id":1,"source":"user","mess`, `{"steps":7}`} {
-		s, _ := readText(t, all, "run.json", text)
-		if len(s.Entries) > 0 || len(s.Faults) != 1 || s.Faults[0].Code != FaultDocument {
+	const first = `{"schema_version":"ATIF-v1.7","steps":[{"step_id":1,"source":"user","message":"go"}`
+	for text, want := range map[string]int{"": 0, `[]`: 0, `{"schema_version":"ATIF-v1.7","steps":[{"step_id":1,"source":"user","mess`: 0, `{"steps":7}`: 0, first: 1, first + `,{"step_id":2,"sour`: 1} {
+		s, in := readText(t, all, "run.json", text)
+		if len(s.Entries) != want || len(s.Faults) != 1 || s.Faults[0].Code != FaultDocument {
 			t.Errorf("%s: %d entries, %v", text, len(s.Entries), s.Faults)
 		}
+		if list, err := all.ReadCarried(t.Context(), in, s); err != nil || len(list) != want {
+			t.Errorf("%s: %v, %v", text, list, err)
+		}
+	}
+}
+
+// A run that was emptied or overwritten is in the list by its name, and its fault is told.
+func TestSpots_lost(t *testing.T) {
+	kinds := Kinds(nil)
+	for name, kind := range map[string]store.Kind{"job/%s/agent/trajectory.json": kinds[0].Kind, "job/%s/%[1]s.traj": kinds[1].Kind, "job/%s/%[1]s.traj.json": kinds[1].Kind} {
+		whole := []byte(`{"schema_version":"ATIF-v1.7","steps":[{"step_id":1,"source":"user","message":"go"}]}`)
+		if kind.Name != "atif" {
+			whole = []byte(`{"info":{"mini_version":"2"},"messages":[{"role":"user","content":"go"}]}`)
+		}
+		home := t.TempDir()
+		for run, data := range map[string][]byte{"whole": whole, "emptied": nil, "zeros": make([]byte, 100), "other": []byte(`{"another":"program's"}`)} {
+			file := filepath.Join(home, filepath.FromSlash(fmt.Sprintf(name, run)))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, data, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := kind.Open(t.Context(), filepath.Join(home, "job"))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var got []string
+		for info, err := range s.Sessions(t.Context()) {
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, info.ID)
+			if faults := storetest.Faults(t, s, info.ID); len(faults) != map[string]int{"whole": 0}[info.ID]+map[bool]int{true: 1}[info.ID != "whole"] {
+				t.Errorf("%s of %s: %v", name, info.ID, faults)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, []string{"emptied", "whole", "zeros"}) {
+			t.Errorf("%s has %v", name, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What Harbor keeps beside a run is in the list, and a sub-agent's run is tied to the step that names its file.
+func TestSpots_beside(t *testing.T) {
+	const (
+		begin   = `{"schema_version":"ATIF-v1.6","session_id":"s","agent":{"name":"terminus-2","version":"2"},"steps":[{"step_id":1,"source":"user","message":"go"}`
+		handoff = `,{"step_id":2,"source":"system","message":"Performed context summarization","observation":{"results":[{"subagent_trajectory_ref":[{"session_id":"s-1","trajectory_path":"trajectory.summarization-1-summary.json"}]}]}}`
+	)
+	home := t.TempDir()
+	for name, text := range map[string]string{
+		"trajectory.json": begin + handoff + `],"continued_trajectory_ref":"trajectory.cont-1.json"}`, "trajectory.cont-1.json": begin + `]}`, "trajectory.summarization-1-summary.json": begin + `]}`,
+	} {
+		file := filepath.Join(home, "one", "agent", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Kinds(nil)[0].Open(t.Context(), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got []string
+	for info, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
+		got = append(got, info.ID)
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"one", "one.cont-1", "one/summarization-1-summary"}) {
+		t.Errorf("%v", got)
+	}
+	started, err := s.Features().SubAgents(t.Context(), "one")
+	if err != nil || len(started) != 1 || started[0].ID != "2" || started[0].Session != "one/summarization-1-summary" {
+		t.Errorf("%v: %v", started, err)
 	}
 }
 
