@@ -3,6 +3,7 @@ package vscodechat
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,6 +103,12 @@ func newRequest(v chat.Value, at int64, carried *[]chat.Value) (r request) {
 
 // learnMember reads a member of a request; the keys of one deep inside are joined with dots.
 func (r *request) learnMember(key string, v chat.Value, at int64, carried *[]chat.Value) {
+	if _, one := partOf(key); one {
+		if v.There() {
+			r.parts, *carried = []part{newPart(v, at)}, append(*carried, v)
+		}
+		return
+	}
 	switch key {
 	case "response":
 		r.parts = nil
@@ -139,10 +146,21 @@ func (r *request) learnMember(key string, v chat.Value, at int64, carried *[]cha
 	}
 }
 
+// partOf returns the place of the part of an answer that a key names, and false for the key of a member.
+func partOf(key string) (n int, one bool) {
+	at, of := strings.CutPrefix(key, "response.")
+	n, err := strconv.Atoi(at)
+	return n, of && err == nil && n >= 0
+}
+
 // changeMember takes a member as a line has it. pushes says that it extends the one that was there, which is cut first.
 func (r *request) changeMember(key string, is *request, pushes bool, from int) {
 	if !r.owned {
 		r.members, r.parts, r.owned = slices.Clone(r.members), slices.Clone(r.parts), true
+	}
+	if n, one := partOf(key); one {
+		r.parts = slices.Replace(r.parts, min(n, len(r.parts)), min(n+1, len(r.parts)), is.parts...)
+		return
 	}
 	switch key {
 	case "response":

@@ -113,6 +113,11 @@ func TestRead_log(t *testing.T) {
 				`{"kind":2,"k":["requests",0,"response"],"v":[{"value":"one "},{"value":"two"}],"i":0}` + "\n" + `{"kind":1,"k":["requests",0,"message","text"],"v":"A?"}`,
 			"0<-1 A? | 1<0 one two *",
 		},
+		"a part of an answer in place of another": {
+			start + ask("a", "A") + "]}}\n" + `{"kind":2,"k":["requests",0,"response"],"v":[{"value":"one "},{"value":"tw"},{"value":"x"}]}` + "\n" +
+				`{"kind":1,"k":["requests",0,"response",1],"v":{"value":"two"}}` + "\n" + `{"kind":3,"k":["requests",0,"response",2]}`,
+			"0<-1 A | 1<0 one two *",
+		},
 		"places that are not there": {
 			start + ask("a", "A") + "]}}\n" + `{"kind":2,"k":["requests",7,"response"],"v":[{"value":"x"}]}` + "\n" + `{"kind":2,"k":["requests"],"i":-3}` + "\n" + `{"kind":1,"k":[],"v":1}`,
 			"0<-1 A – rewind ",
