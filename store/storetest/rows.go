@@ -73,6 +73,25 @@ func (r *rowing) session(id string, every int) (wrote int) {
 	return wrote
 }
 
+// Build returns a SQLite file that the statements in a file make.
+func Build(t testing.TB, statements string) string {
+	t.Helper()
+	text, err := os.ReadFile(statements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "built.db")
+	db, err := sql.Open("sqlite", file)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), string(text))
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // Tables returns all that a SQLite file holds, exactly: how it keeps its log, the schema, and
 // each row of each table with its row id, but for the counters of AUTOINCREMENT, which no undo
 // can put back. No program has the file open.

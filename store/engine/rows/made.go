@@ -58,6 +58,15 @@ func (f *Made) readFiles(folder string, most int64) (data [][]byte, all bool, er
 	return data, all, nil
 }
 
+// findFolder returns the first kind of folder that recognises a site, and what it says, or the last one.
+func (k Kind) findFolder(at engine.Site) (is *Kind, why string, ok bool, err error) {
+	for is = k.Folder; ; is = is.Folder {
+		if why, ok, err = is.signFolder(at); ok || err != nil || is.Folder == nil {
+			return is, why, ok, err
+		}
+	}
+}
+
 // signFolder recognises a folder of the kind.
 func (k Kind) signFolder(at engine.Site) (why string, ok bool, err error) {
 	for _, path := range k.Made.filePaths(at.Path) {

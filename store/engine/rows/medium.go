@@ -164,7 +164,9 @@ func (o opening) Each(ctx context.Context, row func(scan func(into ...any) error
 
 func fillInfo(log *engine.Log, info *model.SessionInfo) {
 	info.Title, info.Size, info.Faults = log.Title, log.Size, model.FaultsNotCounted
-	info.UpdatedAt = log.Rows[len(log.Rows)-1].CreatedAt
+	for i := len(log.Rows); i > 0 && info.UpdatedAt.IsZero(); i-- { // some versions note no times of the last rows
+		info.UpdatedAt = log.Rows[i-1].CreatedAt
+	}
 }
 
 // readSession returns a session, all of it settled, or as the format reads it from a snapshot on.

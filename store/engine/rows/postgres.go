@@ -43,12 +43,45 @@ type database struct {
 
 	mu     sync.Mutex
 	shapes map[string]*tableShape
+	// older is known once looked is set.
+	older  *older
+	looked bool
 }
 
 // pgTx is a transaction on a server.
 type pgTx struct {
 	*pg.Tx
 	on *database
+	*older
+}
+
+// hiddenOnServer is a column that each table has beside its columns.
+const hiddenOnServer = "xmin"
+
+// ownTable returns how a statement names a table of the database: a definition of its name does not hide it from itself.
+func ownTable(name string) string { return name }
+
+// Row implements Tx.
+func (t pgTx) Row(ctx context.Context, query string, args ...any) interface{ Scan(into ...any) error } {
+	return t.Tx.Row(ctx, t.prefix(query), args...)
+}
+
+// First implements Tx.
+func (t pgTx) First(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
+	return t.Tx.First(ctx, into, t.prefix(query), args...)
+}
+
+// Each implements Tx.
+func (t pgTx) Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error {
+	return t.Tx.Each(ctx, row, t.prefix(query), args...)
+}
+
+// Ask implements Tx.
+func (t pgTx) Ask(ctx context.Context, queries ...Query) error {
+	for i := range queries {
+		queries[i].SQL = t.prefix(queries[i].SQL)
+	}
+	return t.Tx.Ask(ctx, queries...)
 }
 
 // tableShape describes a table.
@@ -63,18 +96,38 @@ func (s *tableShape) qualifiedName(table string) string {
 	return QuoteName(s.schema) + "." + QuoteName(table)
 }
 
-func (d *database) onTables(what func(tables) error) func(*pg.Tx) error {
-	return func(t *pg.Tx) error { return what(pgTx{t, d}) }
+func (d *database) onTables(ctx context.Context, what func(tables) error) func(*pg.Tx) error {
+	return func(t *pg.Tx) error {
+		is, err := d.readOlder(ctx, t)
+		if err != nil {
+			return err
+		}
+		return what(pgTx{t, d, is})
+	}
+}
+
+// readOlder returns the definitions of the tables that the database lacks, read once.
+func (d *database) readOlder(ctx context.Context, t *pg.Tx) (is *older, err error) {
+	if d.kind.Since == nil && d.kind.Older == nil {
+		return nil, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.looked {
+		d.older, err = d.kind.findOlder(ctx, t.Columns, ownTable, hiddenOnServer)
+		d.looked = err == nil
+	}
+	return d.older, err
 }
 
 // Read implements carrier.
 func (d *database) Read(ctx context.Context, what func(tables) error) error {
-	return d.Server.Read(ctx, d.onTables(what))
+	return d.Server.Read(ctx, d.onTables(ctx, what))
 }
 
 // Suppose implements carrier.
 func (d *database) Suppose(ctx context.Context, what func(tables) error) error {
-	return d.Server.Suppose(ctx, d.onTables(what))
+	return d.Server.Suppose(ctx, d.onTables(ctx, what))
 }
 
 // Amend implements carrier. The lock blocks other writers, but no readers. It is the first statement, so that
@@ -88,7 +141,7 @@ func (d *database) Amend(ctx context.Context, what func(tables) error) error {
 		if _, err := t.Exec(ctx, "LOCK TABLE "+strings.Join(names, ", ")+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		return what(pgTx{t, d})
+		return what(pgTx{t, d, nil})
 	})
 }
 
@@ -116,7 +169,10 @@ func (pgTx) listTableSets(context.Context, Kind) ([]map[string]string, error) {
 
 // Columns implements Tx: those of the kind's tables are known.
 func (t pgTx) Columns(ctx context.Context, table string) (map[string]bool, error) {
-	if t.on.kind.Tables[table] == "" {
+	switch {
+	case t.replaces() && t.columns[table] != nil:
+		return t.columns[table], nil
+	case t.replaces(), t.on.kind.Tables[table] == "":
 		return t.Tx.Columns(ctx, table)
 	}
 	shapes, err := t.readShapes(ctx)

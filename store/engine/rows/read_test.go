@@ -373,8 +373,8 @@ func TestKind_sign(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		file("all.db", demoTables...):     "a SQLite database with Demo's tables answers and entries and heads: true",
-		file("two.db", demoTables[:2]...): "a SQLite database without Demo's tables answers and entries and heads: false",
-		file("column.db", demoTables[0], demoTables[1], "CREATE TABLE heads (session, id)"):  "a SQLite database without Demo's tables answers and entries and heads: false",
+		file("two.db", demoTables[:2]...): "a SQLite database that has Demo's tables in part: it lacks the table heads: false",
+		file("column.db", demoTables[0], demoTables[1], "CREATE TABLE heads (session, id)"):  "a SQLite database that has Demo's tables in part: it lacks in heads branch: false",
 		file("view.db", demoTables[0], demoTables[1], "CREATE VIEW heads AS SELECT 1 AS id"): "not a Demo database: heads is a view: false",
 		filepath.Join(dir, "text.db"):  "not a SQLite database: false",
 		filepath.Join(dir, "empty.db"): ": false",

@@ -22,6 +22,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -138,6 +139,10 @@ type Kind struct {
 	// Tables are the tables by which a database of the kind is recognised, with their columns. The tables that
 	// have the columns of Key and Order show how a session changed.
 	Tables map[string]string
+	// Since are columns of Tables that databases of other versions of the framework lack: NULL stands for them, of the type
+	// behind a colon or text. Older tells of tables that they lack. Such a database is only read.
+	Since map[string]string
+	Older []Older
 	// Mark is a query that reports whether a file with these tables is of the kind; "" takes each.
 	Mark string
 	// Sides are tables that a database may have besides, whose texts are looked for in the states.
@@ -166,7 +171,8 @@ type Kind struct {
 	Format Format
 	// Made describes the files that the tables are made of; nil for a database.
 	Made *Made
-	// Folder is the kind of a folder with files that stand for the tables; it may be nil.
+	// Folder is the kind of a folder with files that stand for the tables, whose own Folder is that of other files; it may be
+	// nil.
 	Folder *Kind
 	// Cache keeps the lists of unchanged files; nil keeps none.
 	Cache *files.Cache
@@ -215,12 +221,19 @@ func (k Kind) Kind(served *Kind, data string) engine.Kind {
 			switch {
 			case at.Server != nil:
 			case k.Folder != nil && at.Info != nil && at.Info.IsDir():
-				return k.Folder.signFolder(at)
+				_, why, ok, err = k.findFolder(at)
+				return why, ok, err
 			default:
 				return k.signFile(ctx, at)
 			}
 			tables := slices.Sorted(maps.Keys(served.Tables))
-			ok = !slices.ContainsFunc(tables, func(table string) bool { return !hasAll(at.Tables[table], served.Tables[table]) })
+			is, err := served.findOlder(ctx, func(_ context.Context, table string) (map[string]bool, error) { return at.Tables[table], nil }, ownTable, hiddenOnServer)
+			if ok = is != nil; is.replaces() {
+				tables = slices.DeleteFunc(tables, func(table string) bool { return len(at.Tables[table]) == 0 })
+			}
+			if err != nil {
+				return "", false, err
+			}
 			return served.describeTables("PostgreSQL", ok, tables), ok, nil
 		},
 		OpenAt: func(ctx context.Context, at engine.Site) (store.Store, error) {
@@ -229,7 +242,11 @@ func (k Kind) Kind(served *Kind, data string) engine.Kind {
 			}
 			open := k.openFile
 			if k.Folder != nil && at.Info != nil && at.Info.IsDir() {
-				open = k.Folder.openFolder
+				is, _, _, err := k.findFolder(at)
+				if err != nil {
+					return nil, err
+				}
+				open = is.openFolder
 			}
 			m, err := open(ctx, at.Path)
 			if err != nil {
@@ -244,7 +261,10 @@ func (k Kind) Kind(served *Kind, data string) engine.Kind {
 
 // listHeld returns the rows of the sessions of a database.
 func (k Kind) listHeld(ctx context.Context, file *sqlitefile.Tx) (list []engine.SessionRows, err error) {
-	t := inFile(file)
+	t, err := k.inFile(ctx, file)
+	if err != nil {
+		return nil, err
+	}
 	if _, ok, err := k.sign(ctx, t); err != nil || !ok {
 		return nil, err
 	}
@@ -259,6 +279,11 @@ func (k Kind) listHeld(ctx context.Context, file *sqlitefile.Tx) (list []engine.
 			one := engine.SessionRows{ID: at.ID, Key: at.Key}
 			for _, set := range k.Held {
 				set.Table = at.Name(set.Table)
+				if t.replaces() { // it may lack the table
+					if has, err := t.Tx.Columns(ctx, set.Table); err != nil || len(has) == 0 {
+						continue
+					}
+				}
 				one.Sets = append(one.Sets, set)
 			}
 			list = append(list, one)
@@ -272,6 +297,31 @@ func (k Kind) describeTables(database string, has bool, tables []string) string 
 	return "a " + database + " database " + map[bool]string{true: "with ", false: "without "}[has] + k.Framework + "'s tables " + strings.Join(tables, " and ")
 }
 
+// describeLack returns which tables and columns a database lacks that has others of the kind's, or "".
+func (k Kind) describeLack(ctx context.Context, t sqliteTx, tables []string) (string, error) {
+	var lacks []string
+	found := false
+	for _, table := range tables {
+		has, err := t.Tx.Columns(ctx, table)
+		if err != nil {
+			return "", err
+		}
+		columns := strings.Fields(k.Tables[table])
+		missing := slices.DeleteFunc(slices.Clone(columns), func(column string) bool { return has[column] })
+		found = found || len(missing) < len(columns)-len(missing) // most of it is there
+		switch {
+		case len(has) == 0:
+			lacks = append(lacks, "the table "+table)
+		case len(missing) > 0:
+			lacks = append(lacks, "in "+table+" "+strings.Join(missing, ", "))
+		}
+	}
+	if !found {
+		return "", nil
+	}
+	return "a SQLite database that has " + k.Framework + "'s tables in part: it lacks " + strings.Join(lacks, ", and "), nil
+}
+
 // sign returns why a database is of the kind, or, with false, the tables and columns that it lacks.
 func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err error) {
 	tables := slices.Sorted(maps.Keys(k.Tables))
@@ -283,10 +333,20 @@ func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err er
 				return "not a " + k.Framework + " database: " + tables[i] + " is " + what, false, nil
 			}
 		}
-		return k.describeTables("SQLite", false, tables), false, err
+		if err == nil {
+			why, err = k.describeLack(ctx, t, tables)
+		}
+		return cmp.Or(why, k.describeTables("SQLite", false, tables)), false, err
 	}
 	if sets[0] != nil {
 		tables = slices.Sorted(maps.Values(sets[0]))
+	}
+	if t.replaces() {
+		tables = slices.DeleteFunc(tables, func(table string) bool {
+			has, failed := t.Tx.Columns(ctx, table)
+			err = cmp.Or(err, failed)
+			return len(has) == 0
+		})
 	}
 	if k.Mark != "" {
 		if err := t.Row(ctx, k.Mark).Scan(&ok); err != nil || !ok {

@@ -34,23 +34,62 @@ type sqliteTx struct {
 	passed *store.FaultList
 	// roomy says that values of more than usualCell are read.
 	roomy bool
+	*older
 }
 
-func inFile(t *sqlitefile.Tx) sqliteTx {
-	return sqliteTx{Tx: t, shapes: map[string]*tableShape{}, passed: &store.FaultList{}}
+// inFile returns the tables of a transaction, as the kind has them.
+func (k Kind) inFile(ctx context.Context, t *sqlitefile.Tx) (sqliteTx, error) {
+	in := sqliteTx{Tx: t, shapes: map[string]*tableShape{}, passed: &store.FaultList{}}
+	if k.Since == nil && k.Older == nil {
+		return in, nil
+	}
+	var err error
+	in.older, err = k.findOlder(ctx, t.Columns, mainTable, "rowid")
+	return in, err
 }
 
 // onSQLite adapts a function on the tables of any carrier to a transaction of a file. It refuses
 // values of more than most bytes.
-func onSQLite(most int, what func(tables) error) func(*sqlitefile.Tx) error {
+func (k Kind) onSQLite(ctx context.Context, most int, what func(tables) error) func(*sqlitefile.Tx) error {
 	return func(t *sqlitefile.Tx) error {
 		if err := t.Limit(most); err != nil {
 			return err
 		}
-		in := inFile(t)
+		in, err := k.inFile(ctx, t)
+		if err != nil {
+			return err
+		}
 		in.roomy = most > usualCell
 		return what(in)
 	}
+}
+
+// Row implements Tx.
+func (t sqliteTx) Row(ctx context.Context, query string, args ...any) interface{ Scan(into ...any) error } {
+	return t.Tx.Row(ctx, t.prefix(query), args...)
+}
+
+// First implements Tx.
+func (t sqliteTx) First(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
+	return t.Tx.First(ctx, into, t.prefix(query), args...)
+}
+
+// Each implements Tx.
+func (t sqliteTx) Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error {
+	return t.Tx.Each(ctx, row, t.prefix(query), args...)
+}
+
+// Records implements Tx.
+func (t sqliteTx) Records(ctx context.Context, row func(map[string]any) error, query string, args ...any) error {
+	return t.Tx.Records(ctx, row, t.prefix(query), args...)
+}
+
+// Columns implements Tx.
+func (t sqliteTx) Columns(ctx context.Context, table string) (map[string]bool, error) {
+	if t.replaces() && t.columns[table] != nil {
+		return t.columns[table], nil
+	}
+	return t.Tx.Columns(ctx, table)
 }
 
 // Read implements carrier. Of a file with damaged pages, or with values that are too large, it
@@ -68,7 +107,7 @@ func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
 		if unread != nil {
 			return unread
 		}
-		err = f.File.Suppose(ctx, onSQLite(mostCell, func(t tables) error {
+		err = f.File.Suppose(ctx, f.kind.onSQLite(ctx, mostCell, func(t tables) error {
 			if err := t.(sqliteTx).passOver(ctx, left); err != nil {
 				return err
 			}
@@ -82,9 +121,9 @@ func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
 // error is sqlitefile.ErrTooLarge where one is that may not.
 func (f sqliteFile) withinLimits(ctx context.Context, run func(context.Context, func(*sqlitefile.Tx) error) error, what func(tables) error) error {
 	if f.roomy.Load() {
-		return run(ctx, onSQLite(mostCell, what))
+		return run(ctx, f.kind.onSQLite(ctx, mostCell, what))
 	}
-	err := run(ctx, onSQLite(usualCell, what))
+	err := run(ctx, f.kind.onSQLite(ctx, usualCell, what))
 	if !sqlitefile.TooLarge(err) {
 		return err
 	}
@@ -96,7 +135,7 @@ func (f sqliteFile) withinLimits(ctx context.Context, run func(context.Context, 
 		return fmt.Errorf("%w: %s", sqlitefile.ErrTooLarge, one.large[0].String())
 	}
 	f.roomy.Store(true)
-	return run(ctx, onSQLite(mostCell, what))
+	return run(ctx, f.kind.onSQLite(ctx, mostCell, what))
 }
 
 // partialTables returns the tables that are not read whole: the tables with values that are too large. With
@@ -106,7 +145,13 @@ func (f sqliteFile) partialTables(ctx context.Context, probe bool) (left []sound
 		if err := t.Limit(mostCell); err != nil {
 			return err
 		}
-		left, err = sqlitefile.Keep(t, fmt.Sprint("sound ", probe), func() ([]sound, error) { return inFile(t).readableParts(ctx, f.kind, probe) })
+		left, err = sqlitefile.Keep(t, fmt.Sprint("sound ", probe), func() ([]sound, error) {
+			in, err := f.kind.inFile(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			return in.readableParts(ctx, f.kind, probe)
+		})
 		return err
 	})
 	return left, err
@@ -119,7 +164,7 @@ func (f sqliteFile) Suppose(ctx context.Context, what func(tables) error) error 
 
 // Amend implements carrier: SQLite locks the whole file.
 func (f sqliteFile) Amend(ctx context.Context, what func(tables) error) error {
-	return f.File.Amend(ctx, onSQLite(mostCell, what))
+	return f.File.Amend(ctx, f.kind.onSQLite(ctx, mostCell, what))
 }
 
 // Busy implements carrier.
@@ -134,11 +179,17 @@ func (f sqliteFile) ExplainDenial(err error) error {
 func (sqliteFile) Where() string { return "beside the file" }
 
 func (k Kind) openFile(ctx context.Context, path string) (*medium, error) {
+	old := false
 	file := sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
-		why, ok, err := k.sign(ctx, inFile(t))
+		in, err := k.inFile(ctx, t)
+		if err != nil {
+			return err
+		}
+		why, ok, err := k.sign(ctx, in)
 		if err == nil && !ok {
 			err = foreign(why)
 		}
+		old = in.replaces()
 		return err
 	})
 	m := &medium{kind: k, address: path, now: time.Now, carrier: sqliteFile{file, k, new(atomic.Bool)}}
@@ -149,6 +200,9 @@ func (k Kind) openFile(ctx context.Context, path string) (*medium, error) {
 	m.settleIntent(ctx)
 	if err := m.carrier.Read(ctx, func(tables) error { return nil }); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, m.Close()))
+	}
+	if old {
+		m.kind.Does, m.kind.Lacks = nil, "another version of "+k.Framework+" wrote the database, which is only read: continue the session in another agent, or convert it"
 	}
 	return m, nil
 }
@@ -161,7 +215,10 @@ func (k Kind) signFile(ctx context.Context, at engine.Site) (why string, ok bool
 	}
 	f := sqlitefile.New(at.Path, nil)
 	err = f.Read(ctx, func(t *sqlitefile.Tx) (err error) {
-		why, ok, err = k.sign(ctx, inFile(t))
+		in, err := k.inFile(ctx, t)
+		if err == nil {
+			why, ok, err = k.sign(ctx, in)
+		}
 		return err
 	})
 	err = errors.Join(err, f.Close())

@@ -1,4 +1,4 @@
-// Package agno reads the sessions that Agno 3 keeps in SQLite (SqliteDb), in PostgreSQL (PostgresDb) and in files of
+// Package agno reads the sessions that Agno keeps in SQLite (SqliteDb), in PostgreSQL (PostgresDb) and in files of
 // JSON (JsonDb).
 //
 //	Agno                                  Hindcast
@@ -20,6 +20,9 @@
 //
 // PostgresDb has its tables in the schema ai, and keeps the members of run_data in an order of its own. JsonDb writes
 // agno_sessions.json and agno_runs.json anew with each run: arrays of the rows, which are read whole.
+//
+// Agno 2 has the runs in the column runs of agno_sessions, and Agno 1 in the column memory of agent_sessions or
+// agno_sessions. There agno_runs is a query.
 // Source: agno/db/sqlite, agno/db/postgres, agno/db/json, agno/run/agent.py and agno/agent/_run.py of 3.1.
 package agno
 
@@ -53,7 +56,12 @@ var kind = rows.Kind{
 	Own: []string{"/run", "/session", "/messages/*/id", "/messages/*/created_at", "/messages/*/metrics", "/messages/*/from_history", "/messages/*/stop_after_tool_call"},
 	Tables: map[string]string{
 		"agno_sessions": "session_id session_type session_data created_at",
-		"agno_runs":     "run_id session_id run_type status run_index run_data created_at",
+		"agno_runs":     "run_id session_id run_type parent_run_id status run_index run_data created_at",
+	},
+	Since: map[string]string{"agno_runs": "parent_run_id", "agno_sessions": "session_type"},
+	Older: []rows.Older{
+		olderRuns("agno_sessions", "runs", "$"), olderRuns("agno_sessions", "memory", "$.runs"), olderRuns("agent_sessions", "memory", "$.runs"),
+		{Table: "agno_sessions", From: "agent_sessions", Columns: "session_id memory agent_id", Query: "SELECT rowid AS rowid, *, 'agent' AS session_type FROM main.agent_sessions"},
 	},
 	Sides: []rows.Side{
 		{Table: "agno_sessions", Column: "session_id", Of: "SELECT ? WHERE ? = ''"},
@@ -78,20 +86,41 @@ var kind = rows.Kind{
 // member names the run of a member of a team in its session.
 const member = "CASE WHEN coalesce(parent_run_id, '') = '' THEN '' ELSE run_id END"
 
+// olderRuns tells of the runs that Agno 1 and 2 keep in a column of the row of their session, at a path in it. The column is
+// JSON, or JSON in a JSON text.
+func olderRuns(table, column, path string) rows.Older {
+	is := "s." + column
+	return rows.Older{Table: "agno_runs", From: table, Columns: "session_id " + column, Query: `SELECT s.rowid * 65536 + r.key AS rowid,
+		coalesce(r.value ->> 'run_id', r.value ->> '$.response.run_id', 'run-' || r.key) AS run_id, s.session_id AS session_id, '' AS run_type,
+		r.value ->> 'parent_run_id' AS parent_run_id, r.value ->> 'status' AS status, r.key AS run_index, r.value AS run_data,
+		coalesce(r.value ->> 'created_at', r.value ->> '$.response.created_at', s.created_at) AS created_at
+		FROM main.` + table + ` s, json_each(CASE WHEN NOT json_valid(` + is + `) THEN '[]' WHEN json_type(` + is + `) = 'text' AND json_valid(` + is + ` ->> '$') THEN ` + is + ` ->> '$' ELSE ` + is + ` END, '` + path + `') r
+		WHERE r.type = 'object'`}
+}
+
 // Kind describes the agno store.
 func Kind(cache *files.Cache) engine.Kind {
 	k, on, in := kind, kind, kind
 	k.Format, k.Cache = format{}, cache
 	on.Lacks = "Agno goes back by a call of its own, which the Resume tab has: its stores are written in SQLite alone"
 	in.Lacks, in.Does, on.Does = on.Lacks, nil, nil
+	on.Older = olderOnServer
 	on.Format, on.Snapshots, on.Order = served{}, onServer, []string{"turn", "made", "run", "number"}
 	in.Format, in.Cache, in.Made = format{}, cache, &inFiles
+	before := in
+	before.Made, in.Folder = &inOneFile, &before
 	k.Folder = &in
 	return k.Kind(&on, "")
 }
 
 // format implements rows.Format.
 type format struct{}
+
+// Decode implements rows.Decoder.
+func (format) Decode(column string, row map[string]any) []byte {
+	text, _ := row[column].(string)
+	return withoutRuns(column, []byte(text))
+}
 
 // run is a row of agno_runs, and what its JSON says.
 type run struct {
@@ -246,7 +275,7 @@ func (s *session) readAbout(ctx context.Context, t rows.Tx, at rows.Place) error
 		all := map[string][]byte{}
 		for column, value := range r {
 			if text, is := value.(string); is && jsontape.Valid([]byte(text)) {
-				all[column] = []byte(text)
+				all[column] = withoutRuns(column, []byte(text))
 			} else if value != nil {
 				all[column], _ = json.Marshal(value) // a number or a text
 			}
@@ -255,6 +284,23 @@ func (s *session) readAbout(ctx context.Context, t rows.Tx, at rows.Place) error
 		s.about = rows.AppendObject(nil, all)
 		return nil
 	}, "SELECT * FROM agno_sessions WHERE session_id = ? AND ? = ''", at.Key...)
+}
+
+// withoutRuns returns a column without the runs that Agno 1 and 2 keep in it, which are snapshots.
+func withoutRuns(column string, value []byte) []byte {
+	switch {
+	case column == "runs":
+		return []byte("null")
+	case column != "memory" || !bytes.HasPrefix(value, []byte("{")):
+		return value
+	}
+	all := map[string][]byte{}
+	for m := range jsontape.Members(value) {
+		if key := jsontape.Unquote(m.Key); key != "runs" {
+			all[key] = m.Value
+		}
+	}
+	return rows.AppendObject(nil, all)
 }
 
 // addItems links the messages of the runs, which stand in the order of the runs.
@@ -454,7 +500,13 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	if at.Key[1] != "" || of.Workflow != "" || one.data == nil {
 		return about, nil
 	}
-	about.Resume = append(about.Resume, model.Resume{Call: fmt.Sprintf("%s.continue_run(run_id=%s, session_id=%s, fork=True, message_index=%d)", name, run, session, one.number+1), Then: "runs on from here as a run of its own; the model is sent all of the session before it, what followed as well"})
+	has, err := t.Columns(ctx, "agno_runs")
+	if err != nil {
+		return about, err
+	}
+	if has["agent_id"] { // Agno 1 and 2 have no such table, and their first versions no such call
+		about.Resume = append(about.Resume, model.Resume{Call: fmt.Sprintf("%s.continue_run(run_id=%s, session_id=%s, fork=True, message_index=%d)", name, run, session, one.number+1), Then: "runs on from here as a run of its own; the model is sent all of the session before it, what followed as well"})
+	}
 	if i == s.head {
 		about.Resume = append(about.Resume, model.Resume{Call: fmt.Sprintf(`%s.run("…", session_id=%s)`, name, session), Then: "takes your input as the next turn"})
 	}

@@ -183,3 +183,47 @@ func TestWeave_longSession(t *testing.T) {
 	weavetest.Weaves(t, k, "long", 0, weavetest.Grown(recorded, `INSERT INTO agno_runs (run_id, session_id, run_type, status, run_index, created_at, run_data) SELECT 'r' || i, 'long', 'agent', 'COMPLETED', i, i,
 		json_object('status', 'COMPLETED', 'session_state', json_object('n', i), 'messages', json_array(json_object('role', 'user', 'content', 'go on ' || i))) FROM n`))
 }
+
+// older has what Agno 1.7.0 and 2.0.0 kept of a scripted model: a session with a tool, and of 2.0 a team.
+var older = filepath.Join("..", "..", "..", "testdata", "agno", "older")
+
+// Agno 1 and 2 keep the runs in the row of their session. Nothing is written there, and the fork of Agno 3 is not offered.
+func TestRead_older(t *testing.T) {
+	for name, want := range map[string]string{
+		"1.7.sql": `tour: hello größe | said hello größe ☂ | call weather {"city":"Oslo"} | weather {city: "Oslo"} | weather {city: "Oslo"}  rain in Oslo | said rain in Oslo ☂ | bye | said bye ☂`,
+		"2.0.sql": `tour: hello größe | said hello größe ☂ | call weather {"city":"Oslo"} | weather {city: "Oslo"} | weather {city: "Oslo"}  rain in Oslo | said rain in Oslo ☂`,
+	} {
+		s := storetest.OpenStore(t, Kind(nil).Kind, storetest.Build(t, filepath.Join(older, name)))
+		var said []string
+		for _, h := range storetest.Headers(t, s, "tour") {
+			said = append(said, h.Title)
+			show, err := s.Features().Resume(t.Context(), h.Ref())
+			if err != nil {
+				t.Error(err)
+			}
+			for _, r := range show {
+				if strings.Contains(r.Call, "fork=True") {
+					t.Errorf("%s offers %s", name, r.Call)
+				}
+			}
+		}
+		if got := "tour: " + strings.Join(said, " | "); got != want {
+			t.Errorf("%s has\n%s", name, got)
+		}
+		for info, err := range s.Sessions(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if faults := storetest.FaultCodes(t, s, info.ID); faults != "" {
+				t.Errorf("%s of %s: %s", info.ID, name, faults)
+			}
+			state, err := s.State(t.Context(), model.Ref{Session: info.ID, ID: storetest.Headers(t, s, info.ID)[0].ID})
+			if err != nil || strings.Contains(string(state), `"runs"`) {
+				t.Errorf("%s of %s: %s, %v", info.ID, name, state, err)
+			}
+		}
+		if _, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: storetest.Headers(t, s, "tour")[0].ID}, As: "n"}); err == nil {
+			t.Errorf("%s: a fork is planned", name)
+		}
+	}
+}

@@ -21,6 +21,19 @@ const onServer = `(SELECT r.session_id AS name, ` + member + ` AS member, r.run_
 	FROM agno_runs r LEFT JOIN LATERAL (SELECT value, ordinality - 1 AS key FROM jsonb_array_elements(CASE WHEN jsonb_typeof(r.run_data -> 'messages') = 'array' THEN r.run_data -> 'messages' ELSE '[]' END) WITH ORDINALITY
 		WHERE jsonb_typeof(value) = 'object' AND coalesce(value ->> 'from_history', 'false') = 'false') m ON true) snapshots`
 
+// olderOnServer tells of the runs that Agno 1 and 2 keep in the rows of their sessions.
+var olderOnServer = []rows.Older{
+	olderRunsOnServer("agno_sessions", "runs", "s.runs"), olderRunsOnServer("agno_sessions", "memory", "s.memory -> 'runs'"), olderRunsOnServer("agent_sessions", "memory", "s.memory -> 'runs'"),
+	{Table: "agno_sessions", From: "agent_sessions", Columns: "session_id memory agent_id", Query: "SELECT xmin AS xmin, *, 'agent'::text AS session_type FROM agent_sessions"},
+}
+
+func olderRunsOnServer(table, column, list string) rows.Older {
+	return rows.Older{Table: "agno_runs", From: table, Columns: "session_id " + column, Query: `SELECT s.xmin AS xmin, coalesce(r.value ->> 'run_id', r.value #>> '{response,run_id}', 'run-' || r.place) AS run_id,
+		s.session_id, ''::text AS run_type, r.value ->> 'parent_run_id' AS parent_run_id, r.value ->> 'status' AS status, r.place AS run_index, r.value AS run_data,
+		coalesce(CASE WHEN jsonb_typeof(r.value -> 'created_at') = 'number' THEN trunc((r.value ->> 'created_at')::numeric)::bigint END, s.created_at) AS created_at
+		FROM ` + table + ` s, LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(` + list + `) = 'array' THEN ` + list + ` ELSE '[]' END) WITH ORDINALITY AS r (value, place) WHERE jsonb_typeof(r.value) = 'object'`}
+}
+
 // served is the format of a database on a server.
 type served struct{ format }
 
@@ -62,6 +75,18 @@ var inFiles = rows.Made{
 	},
 }
 
+// inOneFile is the file of JsonDb of Agno 2, which keeps the runs in it.
+var inOneFile = rows.Made{
+	Files: []string{"agno_sessions.json"},
+	Noun:  "sessions of Agno 2's JsonDb",
+	Signs: func(heads [][]byte) bool {
+		return isTable(heads[0], `"session_id"`) && isTable(heads[0], `"session_type"`)
+	},
+	Fill: func(ctx context.Context, t *sqlitefile.Tx, data [][]byte) error {
+		return fillTable(ctx, t, "agno_sessions", "session_id", data[0])
+	},
+}
+
 // isTable reports whether a file begins as an array of objects with a member, or is an empty array.
 func isTable(head []byte, member string) bool {
 	text := strings.TrimSpace(string(head))
@@ -70,7 +95,7 @@ func isTable(head []byte, member string) bool {
 
 // columns are the columns of each table, and the members of its objects.
 var columns = map[string]string{
-	"agno_sessions": "session_id session_type agent_id team_id workflow_id user_id session_data agent_data team_data workflow_data metadata summary created_at updated_at",
+	"agno_sessions": "session_id session_type agent_id team_id workflow_id user_id session_data agent_data team_data workflow_data metadata runs summary created_at updated_at",
 	"agno_runs":     "run_id session_id run_type agent_id team_id workflow_id user_id parent_run_id status run_index run_data created_at updated_at",
 }
 

@@ -177,3 +177,27 @@ func FuzzTable(f *testing.F) {
 		}
 	})
 }
+
+// The files and the database of Agno 2, which keep the runs in the rows of their sessions, are read as those of Agno 3 are.
+func TestStores_older(t *testing.T) {
+	address, c := onDatabase(t)
+	want := drawn(t, storetest.OpenStore(t, engine.Servers(Kind(nil)), address))
+	c.Exec(t, c.Superuser(t, address), "ALTER TABLE ai.agno_sessions ADD COLUMN runs jsonb",
+		"UPDATE ai.agno_sessions s SET runs = (SELECT jsonb_agg(r.run_data || jsonb_build_object('parent_run_id', r.parent_run_id, 'created_at', r.created_at) ORDER BY r.run_index, r.created_at) FROM ai.agno_runs r WHERE r.session_id = s.session_id)",
+		"DROP TABLE ai.agno_runs")
+	if got := drawn(t, storetest.OpenStore(t, engine.Servers(Kind(nil)), address)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	file, err := os.ReadFile(filepath.Join(older, "2.0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "agno_sessions.json"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.OpenStore(t, Kind(nil).Kind, dir)
+	if headers := storetest.Headers(t, s, "tour"); len(headers) != 6 || headers[5].Title != "said rain in Oslo ☂" {
+		t.Errorf("%v", headers)
+	}
+}

@@ -11,6 +11,7 @@
 //
 // A workflow that is recovered or forked runs again from its beginning, and its steps up to a number are answered from
 // the table. Values are pickles in base64, which are decoded as data and never run, or JSON.
+// Before 3.4 inputs and outputs stand in workflow_status, or inputs in workflow_inputs.
 // Source: dbos/_schemas/system_database.py, dbos/_serialization.py and dbos/_sys_db.py of 3.4.
 package dbos
 
@@ -44,6 +45,11 @@ var kind = rows.Kind{
 		"workflow_output":   "workflow_uuid output error",
 		"operation_outputs": "workflow_uuid function_id function_name output error child_workflow_id started_at_epoch_ms",
 	},
+	Since: map[string]string{
+		"workflow_status":   "forked_from",
+		"operation_outputs": "function_name child_workflow_id started_at_epoch_ms:bigint",
+	},
+	Older: olderTables("rowid", "main."),
 	Sides: []rows.Side{
 		{Table: "workflow_status", Column: "workflow_uuid", Of: "?"},
 		{Table: "workflow_output", Column: "workflow_uuid", Of: "?"},
@@ -68,10 +74,24 @@ var kind = rows.Kind{
 	Damage: model.Fault{Severity: model.Stops, Meaning: "the output of the step cannot be read", Verdict: "DBOS fails when it runs the workflow again"},
 }
 
+// olderTables tells where versions before kept inputs and outputs. hidden is a column that each table has beside its
+// columns, and in stands before the name of a table.
+func olderTables(hidden, in string) []rows.Older {
+	query := func(columns, from string) string {
+		return "SELECT " + hidden + " AS " + hidden + ", workflow_uuid, " + columns + " FROM " + in + from
+	}
+	return []rows.Older{
+		{Table: "workflow_input", From: "workflow_status", Columns: "workflow_uuid inputs", Query: query("inputs", "workflow_status")},
+		{Table: "workflow_input", From: "workflow_inputs", Columns: "workflow_uuid inputs", Query: query("inputs", "workflow_inputs")},
+		{Table: "workflow_output", From: "workflow_status", Columns: "workflow_uuid output error", Query: query("output, error", "workflow_status")},
+	}
+}
+
 // Kind describes the dbos store.
 func Kind(cache *files.Cache) engine.Kind {
 	k, on := kind, kind
 	k.Format, k.Cache = format{}, cache
+	on.Older = olderTables("xmin", "")
 	on.Format, on.Snapshots, on.Order, on.Sessions = served{}, onServer, []string{"step"}, "SELECT workflow_uuid FROM workflow_status"
 	return k.Kind(&on, "")
 }

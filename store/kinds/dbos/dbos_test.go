@@ -138,3 +138,28 @@ func FuzzValue(f *testing.F) {
 		}
 	})
 }
+
+// older has what DBOS 1.13.0 and 2.5.0 kept of testdata/interop/dbos/record.py: the inputs of a workflow stand in its row, and
+// 1.13 notes neither the source of a fork nor when a step began.
+var older = filepath.Join("..", "..", "..", "testdata", "dbos", "older")
+
+func TestRead_older(t *testing.T) {
+	for name, input := range map[string]string{"1.13.sql": `{"py/tuple": ["Oslo"]}`, "2.5.sql": `["Oslo"]`} {
+		s := storetest.OpenStore(t, Kind(nil).Kind, storetest.Build(t, filepath.Join(older, name)))
+		var told []string
+		for _, h := range storetest.Headers(t, s, "w1") {
+			told = append(told, h.Title)
+		}
+		if want := []string{"agent " + input, "model  said Oslo ☂", "tool  rain in Oslo", "model  said rain in Oslo ☂", "DBOS.setEvent"}; !slices.Equal(told, want) {
+			t.Errorf("%s: %q, want %q", name, told, want)
+		}
+		for info, err := range s.Sessions(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if faults := storetest.FaultCodes(t, s, info.ID); faults != "" || info.UpdatedAt.IsZero() {
+				t.Errorf("%s of %s, of %v: %s", info.ID, name, info.UpdatedAt, faults)
+			}
+		}
+	}
+}

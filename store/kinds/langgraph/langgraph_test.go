@@ -225,7 +225,7 @@ func TestKind_recognise(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		recorded("js.db"): "a SQLite database with LangGraph's tables checkpoints and writes", recorded("old-0.2.5-json.db"): "a SQLite database with LangGraph's tables checkpoints and writes",
-		foreign: "a SQLite database without LangGraph's tables checkpoints and writes", half: "a SQLite database without LangGraph's tables checkpoints and writes",
+		foreign: "a SQLite database that has LangGraph's tables in part: it lacks the table writes", half: "a SQLite database that has LangGraph's tables in part: it lacks in checkpoints parent_checkpoint_id",
 		text: "not a SQLite database", t.TempDir(): "",
 	} {
 		why, ok, err := Kind(nil, "").Recognise(t.Context(), path)
@@ -233,7 +233,7 @@ func TestKind_recognise(t *testing.T) {
 			t.Errorf("%s: %q, %v, %v", path, why, ok, err)
 		}
 	}
-	if _, err := Kind(nil, "").Open(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "without LangGraph's tables") {
+	if _, err := Kind(nil, "").Open(t.Context(), foreign); err == nil || !strings.Contains(err.Error(), "it lacks the table writes") {
 		t.Errorf("a foreign database is opened: %v", err)
 	}
 }
