@@ -35,7 +35,7 @@ func decodeLine(l *chat.Line, r *record) error {
 
 // agentPatterns are where cursor-agent keeps sessions, and a person copies of them. One that has a database may have a
 // transcript besides.
-var agentPatterns = []string{chats + "/*/*/" + chatFile, "projects/*/" + transcripts + "/*/*.jsonl", "projects/*/" + transcripts + "/*/subagents/*.jsonl", "*.jsonl"}
+var agentPatterns = []string{chats + "/*/*/" + chatFile, "projects/*/" + transcripts + "/*.jsonl", "projects/*/" + transcripts + "/*/*.jsonl", "projects/*/" + transcripts + "/*/subagents/*.jsonl", "*.jsonl"}
 
 // agentSpots returns the sessions of cursor-agent.
 func (f *format) agentSpots(in engine.In) (list []chat.Spot) {

@@ -6,7 +6,8 @@
 //	~/.cursor/chats/HASH/SESSION/store.db       cursor-agent: messages by their hashes, and a root that names them
 //	~/.cursor/chats/HASH/SESSION/meta.json      its folder
 //	~/.cursor/projects/PROJECT/agent-transcripts/SESSION/SESSION.jsonl
-//	                                            cursor-agent: its messages, without results; subagents/AGENT.jsonl
+//	                                            cursor-agent: its messages, without results; subagents/AGENT.jsonl.
+//	                                            At first agent-transcripts/SESSION.jsonl
 //
 // A session names its messages in order. An edit or a rewind takes names out of that list, and leaves the messages
 // where they are, without a link to the message before. They are one branch here:

@@ -312,3 +312,18 @@ func FuzzMessage(f *testing.F) {
 		}
 	})
 }
+
+// Before each session had a folder, its transcript lay among the others.
+func TestSessions_flat(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "projects", "home-demo", transcripts, "s.jsonl")
+	text := `{"role":"user","message":{"content":[{"type":"text","text":"look"}]}}` + "\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{home, filepath.Dir(file), file} {
+		if list := storetest.Sessions(t, storetest.OpenStore(t, Kind(nil).Kind, at)); len(list) != 1 || list[0].ID != "s" {
+			t.Errorf("%s: %+v", at, list)
+		}
+	}
+}

@@ -46,7 +46,7 @@ var agent = &chat.Agent{
 	Inner:  func(dir string, _ tree.Tree) int { return storageAbove(filepath.ToSlash(dir)) },
 	Shape:  "wd_PROJECT/session_ID/agents/main/wire.jsonl with events of Kimi Code",
 	Noun:   "a session of Kimi Code",
-	Traces: []string{`"protocol_version"`, `"type":"context.append_`},
+	Traces: []string{`"type":"metadata","protocol_version"`, `"type":"context.append_`},
 	Signs:  func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
 	Format: func(string) chat.Format {
 		return &format{chat.Lines[record]{Decode: decodeLine, Members: []string{"type", "time"}}}
@@ -70,8 +70,8 @@ func signOf(head []byte) chat.Sign {
 			return true, chat.BodyOf(v, v.Get("message", "content"))
 		case typeLoop, typeCompaction:
 			return true, chat.ReadBody
-		case "metadata":
-			return v.Get("protocol_version").There(), chat.NoBody
+		case "metadata": // kimi-cli, which came before, notes no time
+			return v.Get("created_at").There(), chat.NoBody
 		default:
 			return known()[kind], chat.NoBody
 		}

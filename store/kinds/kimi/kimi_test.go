@@ -211,3 +211,20 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The file of the same name that kimi-cli writes beside its messages is another program's, also while it has no text.
+func TestSigns_kimiCLI(t *testing.T) {
+	const begin = `{"type": "metadata", "protocol_version": "1.10"}` + "\n"
+	for text, why := range map[string]string{
+		begin: "",
+		begin + `{"timestamp": 1775104348.6, "message": {"type": "TurnBegin", "payload": {"user_input": "hello there"}}}` + "\n": "",
+	} {
+		file := filepath.Join(t.TempDir(), wireFile)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok, err := Kind(nil).Recognise(t.Context(), file); ok || got != why || err != nil {
+			t.Errorf("%s: %q, %v, %v", text, got, ok, err)
+		}
+	}
+}

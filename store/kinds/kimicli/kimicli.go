@@ -4,6 +4,7 @@
 //	~/.kimi/sessions/FOLDER/ID/context_N.jsonl                 those that were there before the Nth of such files
 //	~/.kimi/sessions/FOLDER/ID/state.json                      a title
 //	~/.kimi/sessions/FOLDER/ID/subagents/AGENT/context.jsonl   a sub-agent
+//	~/.kimi/sessions/FOLDER/ID.jsonl, ID_N.jsonl               the messages, before 0.59
 //
 // kimi-cli moves its messages to another file and begins anew when it reverts to a checkpoint, clears or compacts. Each file
 // is a list of messages from the first on: lists that begin alike share these messages, and what the last list does not have
@@ -177,19 +178,29 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	if _, err := in.List("."); err != nil {
 		return nil, err
 	}
-	for _, pattern := range []string{"*.jsonl", "*/*/" + contextFile, "*/*/" + agentsDir + "/*/" + contextFile} {
+	for _, pattern := range []string{"*.jsonl", flatFiles, "*/*/" + contextFile, "*/*/" + agentsDir + "/*/" + contextFile} {
 		for _, file := range chat.Match(in, pattern) {
-			list = append(list, f.Spot(file))
+			if pattern != flatFiles || isFlat(file) && !strings.Contains(path.Base(file), "_") {
+				list = append(list, f.Spot(file))
+			}
 		}
 	}
 	return list, ctx.Err()
 }
+
+// flatFiles are the sessions and the files that their messages were moved to, in the layout before 0.59.
+const flatFiles = "*/*.jsonl"
+
+// isFlat reports whether a file lies in the folder of a project itself.
+func isFlat(file string) bool { return digest().MatchString(path.Dir(file)) }
 
 // Spot implements chat.Format. A sub-agent's id begins with that of its session.
 func (f *format) Spot(file string) chat.Spot {
 	at := chat.Spot{File: file, ID: strings.TrimSuffix(path.Base(file), ".jsonl")}
 	dir := path.Dir(file)
 	switch above := path.Dir(dir); {
+	case isFlat(file):
+		at.Project = dir
 	case path.Base(file) != contextFile || above == ".":
 	case path.Base(above) == agentsDir:
 		at.ID = path.Base(path.Dir(above)) + "/" + path.Base(dir)
@@ -202,7 +213,7 @@ func (f *format) Spot(file string) chat.Spot {
 // rotatedFiles returns the files that the messages of a session were moved to, the oldest first.
 func rotatedFiles(in engine.In, at chat.Spot) (list []string) {
 	stem := strings.TrimSuffix(at.File, ".jsonl")
-	if path.Base(at.File) != contextFile {
+	if path.Base(at.File) != contextFile && !isFlat(at.File) {
 		return nil
 	}
 	number := func(file string) int {

@@ -1,6 +1,8 @@
 package kimicli
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,4 +166,31 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Before 0.59 a session was a file in the folder of its project, without a line for the system prompt. A wire.jsonl, which has
+// what was on the screen, is no session of Kimi Code.
+func TestRead_flat(t *testing.T) {
+	home := t.TempDir()
+	const folder, id = "73d3cf4d1cf337adf57d6732b8be2205", "0f6c7b7e-0000-4000-8000-000000000001"
+	const checkpoint = `{"role":"_checkpoint","id":0}` + "\n"
+	for name, text := range map[string]string{id: checkpoint + one + four, id + "_1": checkpoint + one + two + three} {
+		file := filepath.Join(home, "sessions", folder, name+".jsonl")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, at := range []string{"sessions", "sessions/" + folder} {
+		s := storetest.OpenStore(t, Kind(nil).Kind, filepath.Join(home, at))
+		if list := storetest.Sessions(t, s); len(list) != 1 || list[0].ID != id || list[0].Title != "one" {
+			t.Fatalf("%s has %+v", at, list)
+		}
+		var said []string
+		for _, h := range storetest.Headers(t, s, id) {
+			said = append(said, fmt.Sprint(h.Title, " ", h.Orphaned))
+		}
+		if got := strings.Join(said, ", "); got != "one false, two true, three true, four false" {
+			t.Errorf("%s: %s", at, got)
+		}
+	}
 }

@@ -11,7 +11,8 @@
 //	 └◂── system rewind ◂── user ◂── …                   back to before the prompt
 //	         system chat_compression ◂── user ◂── …      the messages in it take the place of all before
 //
-// Records of one uuid are parts of one message. The rules follow sessionService and transcript-records in
+// Records of one uuid are parts of one message. A record that names no parent, of a tool that converts sessions, follows the one
+// before it. The rules follow sessionService and transcript-records in
 // 0.24.4, and were checked by running it.
 package qwen
 
@@ -85,8 +86,9 @@ func storageAbove(dir string, t tree.Tree) int {
 // signOf identifies a file by its beginning: records name their session, and messages have parts.
 func signOf(head []byte) chat.Sign {
 	return chat.SignOf(head, "message.parts", func(v chat.Value) (fits bool, body chat.Body) {
-		fits = v.Get("uuid").There() && v.Get("sessionId").There() && v.Get("parentUuid").There() && known()[v.Get("type").Text()]
-		switch parts := v.Get("message", "parts"); {
+		parts := v.Get("message", "parts")
+		fits = v.Get("sessionId").There() && (v.Get("parentUuid").There() || parts.There()) && known()[v.Get("type").Text()]
+		switch {
 		case parts.There(), v.Get("systemPayload").There():
 			return fits && !v.Get("message", "content").There(), chat.ReadBody
 		case v.Get("type").Text() == typeSystem:
@@ -154,6 +156,7 @@ type record struct {
 	event    string
 	unsent   bool // it is on the screen alone
 	title    string
+	chained  bool   // it names no parent, not even null
 	source   string // the session that Qwen Code copied the record from
 	failed   string // why a request failed
 	meta     chat.Meta
@@ -205,7 +208,7 @@ func decodeLine(l *chat.Line, r *record) error {
 
 func recordOf(v chat.Value) (r record) {
 	text := func(key string) string { return v.Get(key).Text() }
-	r = record{kind: kindOf(v), id: text("uuid"), parent: text("parentUuid"), session: text("sessionId"), at: v.Get("timestamp").Time(), source: sourceOf(v)}
+	r = record{kind: kindOf(v), id: text("uuid"), parent: text("parentUuid"), session: text("sessionId"), at: v.Get("timestamp").Time(), chained: !v.Get("parentUuid").There(), source: sourceOf(v)}
 	r.meta = chat.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Model: text("model")}
 	payload := v.Get("systemPayload")
 	list := messagesOf(v)

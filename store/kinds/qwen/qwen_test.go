@@ -185,6 +185,26 @@ func TestRead_withoutParents(t *testing.T) {
 	}
 }
 
+// Records without the member parentUuid, and without a uuid, as readers of other programs have them in their fixtures, follow
+// each other; Qwen Code would load the last one alone, so that no way back is offered.
+func TestRead_chained(t *testing.T) {
+	const b = `","sessionId":"S","timestamp":"2026-01-01T00:00:01Z","cwd":"/w",`
+	for name, begin := range map[string][2]string{"with ids": {`{"uuid":"u1`, `{"uuid":"a1`}, "without": {`{"provenance":"`, `{"provenance":"`}} {
+		s := write(t, begin[0]+b+`"type":"user","message":{"role":"user","parts":[{"text":"one"}]}}`+"\n"+begin[1]+b+`"type":"assistant","message":{"role":"model","parts":[{"text":"two"}]}}`+"\n")
+		headers := storetest.Headers(t, s, "S")
+		if len(headers) != 2 || headers[0].Orphaned || !headers[1].Head || headers[1].ParentID != headers[0].ID {
+			t.Fatalf("%s: %+v", name, headers)
+		}
+		calls, err := s.Features().Resume(t.Context(), headers[1].Ref())
+		if err != nil || len(calls) != 0 {
+			t.Errorf("%s: %v, %v", name, calls, err)
+		}
+		if _, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: headers[1].Ref()}); err == nil || !strings.Contains(err.Error(), "name no parents") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // FuzzRead: no file makes the reader fail, and each message is JSON.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join(fixtures, projects, "*", "*", "*.jsonl"))

@@ -28,6 +28,8 @@ type sessionTree struct {
 	parts map[int][]int
 	again map[int]int
 	byID  map[string]int
+	// chained says that records name no parents.
+	chained bool
 }
 
 // treeOf returns the tree of a file. Each record names the one before it.
@@ -37,22 +39,31 @@ func treeOf(file *chat.File[record]) *sessionTree {
 		is := &file.Records[i].Is
 		first, there := t.byID[is.id]
 		switch {
-		case is.id == "" || aside[is.kind] || t.isPassed(i):
+		case is.id == "" && !is.chained || aside[is.kind] || t.isPassed(i):
 		case there:
 			t.parts[first], t.again[i] = append(t.parts[first], i), first
-		default:
+		case is.id != "":
 			t.byID[is.id] = i
 		}
 	}
+	last := -1
 	for i := range file.Records {
-		t.up[i] = -1
-		parent := file.Records[i].Is.parent
-		if first, later := t.again[i]; later {
+		is := &file.Records[i].Is
+		first, later := t.again[i]
+		before, there := t.byID[is.parent]
+		counts := !aside[is.kind] && !t.isPassed(i)
+		switch t.up[i] = -1; {
+		case later:
 			t.up[i] = first
-		} else if before, there := t.byID[parent]; there && before != i {
+		case is.chained && counts:
+			t.up[i], t.chained = last, true
+		case there && before != i:
 			t.up[i] = before
-		} else if parent != "" {
+		case is.parent != "":
 			t.up[i] = chat.Missing
+		}
+		if counts {
+			last = i
 		}
 	}
 	t.line = chat.NewLineage(t.up, t.isEntry)
@@ -172,7 +183,7 @@ func (b *build) joinRecords() {
 	t, last := b.t, -1
 	for i := range t.up {
 		is := &t.file.Records[i].Is
-		if is.id != "" && !aside[is.kind] && !t.isPassed(i) {
+		if (is.id != "" || is.chained) && !aside[is.kind] && !t.isPassed(i) {
 			last = i
 		}
 		before, end := t.line.Before(i)
@@ -254,6 +265,9 @@ func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	s, t := c.Session, c.Session.Own.(*sessionTree)
 	if isAgent(s.Spot) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Qwen Code resumes no conversation of a sub-agent: fork from what started it"}
+	}
+	if t.chained {
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the records name no parents, so that Qwen Code would load the last one alone: continue the session in another agent"}
 	}
 	var way []int
 	for _, span := range c.To.Records {
@@ -341,7 +355,7 @@ func (f *format) FindRepeats(role chat.Role, own, r chat.Value, found func(place
 
 // Calls implements chat.Caller.
 func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
-	if !s.IsHead(e) || isAgent(s.Spot) || path.Base(path.Dir(s.Spot.File)) == archive {
+	if !s.IsHead(e) || isAgent(s.Spot) || s.Own.(*sessionTree).chained || path.Base(path.Dir(s.Spot.File)) == archive {
 		return nil
 	}
 	return s.ResumeInProject("goes on from here", "qwen", "-r", s.Spot.ID)
