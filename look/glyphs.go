@@ -44,8 +44,8 @@ type Glyphs struct {
 	Blocks []string
 	// Leaves and Ends are where in a row of time a branch leaves, and a line ends.
 	Leaves, Ends string
-	// Label is a snapshot that has a label.
-	Label string
+	// Label is a snapshot that has a label, and Flag points at calls that may be wasted.
+	Label, Flag string
 	// Picture stands for a picture.
 	Picture string
 	// Bar draws how much of a whole is done: Half is half a cell more than Full.
@@ -72,7 +72,7 @@ var Unicode = Glyphs{
 	Spark:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Blocks:  []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
 	Leaves:  "┬", Ends: "┴",
-	Label: "◊", Picture: "▣",
+	Label: "◊", Flag: "⚑", Picture: "▣",
 	Bar: Bar{Full: "━", Half: "╸", Empty: "─"},
 }
 
@@ -93,7 +93,7 @@ var ASCII = Glyphs{
 	Spark:   []string{"_", ".", "-", "=", "*", "#"},
 	Blocks:  []string{"#"},
 	Leaves:  "+", Ends: "'",
-	Label: "L", Picture: "P",
+	Label: "L", Flag: "F", Picture: "P",
 	Bar: Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
 }
 

@@ -81,7 +81,7 @@ func (q *Session) Additions(ctx context.Context, to *Messages) iter.Seq2[Additio
 		}
 		var last Addition
 		var lastAround [2][]piece
-		for stat, err := range s.walkStats(ctx) {
+		for stat, err := range s.walkStats(ctx, nil) {
 			if err != nil {
 				yield(Addition{}, err)
 				return

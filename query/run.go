@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,7 +147,9 @@ func (m *spokenMessage) key() string {
 // runReader reads the line to a visit.
 type runReader struct {
 	*stats
+	t       *model.Timeline
 	project string
+	prices  Prices
 	files   filechange.Reader
 	heard   []spokenMessage // by the numbers of messages
 	told    map[int32]bool
@@ -158,39 +161,72 @@ type runReader struct {
 // ReadRun reads the line that leads to a visit of a timeline, which the session follows. Its prices may be nil, and its
 // project is the folder of the session, or "". The error is that of ctx, or of a store that cannot go on.
 func (q *Session) ReadRun(ctx context.Context, t *model.Timeline, tip model.Node, project string, prices Prices) (*Run, error) {
-	r := &runReader{stats: q.newStats(), project: project, told: map[int32]bool{}, run: &Run{}}
-	r.run.Path = r.path(tip)
-	r.additions = map[model.Node]*Addition{}
-	r.decoded = r.hear
+	r := q.newRunReader(t, tip, project, prices)
 	for n, err := range r.walk(ctx, slices.Values(r.run.Path)) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.takeVisit(ctx, t, n, prices); err != nil {
+		stat, err := r.stat(ctx, n)
+		if err != nil {
 			return nil, err
 		}
+		r.takeVisit(&stat)
 	}
-	if len(r.run.Calls) == 0 && !slices.ContainsFunc(r.heard, func(m spokenMessage) bool { return m.isPrompt || m.answer != "" }) {
-		r.takeSteps(t)
+	return r.run, r.finish(ctx)
+}
+
+// StatsWithRun yields the stats of all visits as Stats does, and reads the line to one of them meanwhile, as ReadRun does.
+// It calls done with that line at the end.
+func (q *Session) StatsWithRun(ctx context.Context, t *model.Timeline, tip model.Node, project string, prices Prices, done func(*Run)) iter.Seq2[Stat, error] {
+	return func(yield func(Stat, error) bool) {
+		r := q.newRunReader(t, tip, project, prices)
+		on := placesOf(r.run.Path)
+		for stat, err := range r.walkStats(ctx, func(stat *Stat) {
+			if _, is := on[stat.Visit]; is {
+				r.takeVisit(stat)
+			}
+			delete(r.additions, stat.Visit)
+		}) {
+			if !yield(stat, err) || err != nil {
+				return
+			}
+		}
+		if err := r.finish(ctx); err != nil {
+			yield(Stat{}, err)
+			return
+		}
+		done(r.run)
+	}
+}
+
+// newRunReader returns the state of a ReadRun that begins.
+func (q *Session) newRunReader(t *model.Timeline, tip model.Node, project string, prices Prices) *runReader {
+	r := &runReader{stats: q.newStats(), t: t, project: project, prices: prices, told: map[int32]bool{}, run: &Run{}}
+	r.run.Path = r.path(tip)
+	r.additions = map[model.Node]*Addition{}
+	r.decoded = r.hear
+	return r
+}
+
+// finish fills in the facts about a run whose visits were all taken.
+func (r *runReader) finish(ctx context.Context) error {
+	if len(r.run.Turns) == 0 && r.run.Answer == "" {
+		r.takeSteps()
 	}
 	for _, n := range r.run.Path {
-		h := t.Header(n)
-		if at := h.CreatedAt; !at.IsZero() {
+		if at := r.t.Header(n).CreatedAt; !at.IsZero() {
 			if r.run.From.IsZero() {
 				r.run.From = at
 			}
 			r.run.To = at
 		}
 	}
-	return r.run, r.collectRunFiles(ctx)
+	return r.collectRunFiles(ctx)
 }
 
-// takeVisit adds a visit to the run.
-func (r *runReader) takeVisit(ctx context.Context, t *model.Timeline, n model.Node, prices Prices) error {
-	stat, err := r.stat(ctx, n)
-	if err != nil {
-		return err
-	}
+// takeVisit adds a visit to the run. Its stat was read last.
+func (r *runReader) takeVisit(stat *Stat) {
+	n := stat.Visit
 	if stat.Unread != nil {
 		r.run.Unread++
 	}
@@ -213,10 +249,10 @@ func (r *runReader) takeVisit(ctx context.Context, t *model.Timeline, n model.No
 	}
 	delete(r.additions, n)
 	add := func(s *Sum) {
-		if !t.IsStep(n) {
+		if !r.t.IsStep(n) {
 			s.Snapshots++
 		}
-		s.Add(stat, prices)
+		s.Add(*stat, r.prices)
 	}
 	add(&r.run.Sum)
 	if last := len(r.run.Turns) - 1; last >= 0 {
@@ -231,7 +267,6 @@ func (r *runReader) takeVisit(ctx context.Context, t *model.Timeline, n model.No
 			made[i].Tokens = tokens / float64(len(made))
 		}
 	}
-	return nil
 }
 
 // droppedKeys counts the keys of the messages that the list which was read last lacks of the one before it; nil if it
@@ -290,10 +325,10 @@ func (r *runReader) takeMessage(n model.Node, m *spokenMessage) {
 }
 
 // takeSteps makes each visit a call, of a line without messages.
-func (r *runReader) takeSteps(t *model.Timeline) {
+func (r *runReader) takeSteps() {
 	run := r.run
 	for _, n := range run.Path {
-		h := t.Header(n)
+		h := r.t.Header(n)
 		event := cmp.Or(h.EventName, h.EventWord())
 		input := jsontape.AppendQuoted(nil, h.Title)
 		if len(run.Turns) == 0 {

@@ -235,3 +235,33 @@ func TestCompareRuns_ofManyThatDiffer(t *testing.T) {
 		t.Errorf("%d rows, parted at %d, %v", len(compared.Rows), compared.Parts, err)
 	}
 }
+
+// One walk gives the stats of all visits and the run of a line, as two do.
+func TestSession_StatsWithRun(t *testing.T) {
+	begun := "x call:a:{} ok:1 "
+	p := pastOf("a - "+talk(begun), "b a "+talk(begun+"call:b:{} bad:no"), "c a "+talk(begun+"call:c:{} ok:2 y call:d:{}"), "d b "+talk(begun+"call:b:{} bad:no call:b:{} bad:no"))
+	tl := model.NewTimeline(p.headers)
+	for tip := range model.Node(tl.Len()) {
+		want, err := query.Open(p, tl).ReadRun(t.Context(), tl, tip, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var run *query.Run
+		var stats, wantStats []query.Stat
+		for stat, err := range query.Open(p, tl).StatsWithRun(t.Context(), tl, tip, "", nil, func(r *query.Run) { run = r }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			stats = append(stats, stat)
+		}
+		for stat := range query.Open(p, tl).Stats(t.Context()) {
+			wantStats = append(wantStats, stat)
+		}
+		if run == nil || tellRun(run) != tellRun(want) || !slices.Equal(run.Path, want.Path) || fmt.Sprint(run.Flags()) != fmt.Sprint(want.Flags()) {
+			t.Errorf("to %s: %s, not %s", tl.Name(tip), tellRun(run), tellRun(want))
+		}
+		if fmt.Sprint(stats) != fmt.Sprint(wantStats) {
+			t.Errorf("to %s: %v, not %v", tl.Name(tip), stats, wantStats)
+		}
+	}
+}

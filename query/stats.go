@@ -57,7 +57,7 @@ type Given struct {
 // recorded. Where the state of a visit tells of no tokens, those count that the store itself
 // knows of it. The error ends the sequence.
 func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
-	return q.newStats().walkStats(ctx)
+	return q.newStats().walkStats(ctx, nil)
 }
 
 // newStats returns the state of a Stats that begins.
@@ -70,12 +70,15 @@ func (q *Session) newStats() *stats {
 	return s
 }
 
-// walkStats yields the stats of all visits.
-func (s *stats) walkStats(ctx context.Context) iter.Seq2[Stat, error] {
+// walkStats yields the stats of all visits. Before, it calls take with each, with that of a parent before those of its
+// children; take may be nil.
+func (s *stats) walkStats(ctx context.Context, take func(*Stat)) iter.Seq2[Stat, error] {
 	return func(yield func(Stat, error) bool) {
 		found := make([]Stat, len(s.visits))
 		for n, err := range s.walkDown(ctx, func(at model.Node) (err error) {
-			found[at], err = s.stat(ctx, at)
+			if found[at], err = s.stat(ctx, at); err == nil && take != nil {
+				take(&found[at])
+			}
 			return err
 		}) {
 			if err != nil {

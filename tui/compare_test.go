@@ -21,48 +21,63 @@ import (
 	"hindcast/tui/theme"
 )
 
+// talker adds snapshots to a session, each with one message more.
+type talker struct {
+	t        testing.TB
+	s        *fake.Store
+	session  string
+	every    time.Duration
+	messages []string
+	parent   string
+	index    int
+}
+
+// say adds a message of some blocks.
+func (k *talker) say(role, content string) {
+	k.t.Helper()
+	k.messages = append(k.messages, fmt.Sprintf(`{"role":%q,"content":[%s]}`, role, content))
+	state := []byte(`{"run":"` + k.session + `","messages":[` + strings.Join(k.messages, ",") + `]}`)
+	id := model.SnapshotID(state)
+	err := k.s.SaveSnapshot(k.t.Context(), &model.Snapshot[json.RawMessage]{
+		ID: id, ParentID: k.parent, SessionID: k.session, CreatedAt: now.Add(time.Duration(k.index) * k.every), State: state,
+		Index: k.index, Event: model.SnapshotEventTurnEnd,
+	})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.parent, k.index = id, k.index+1
+}
+
+// call adds a call of a tool, and its result unless the status is "".
+func (k *talker) call(tool, input, status, result string) {
+	k.t.Helper()
+	id := fmt.Sprintf("t%d", k.index)
+	k.say("assistant", fmt.Sprintf(`{"toolUse":{"toolUseId":%q,"name":%q,"input":%s}}`, id, tool, input))
+	if status != "" {
+		k.say("user", fmt.Sprintf(`{"toolResult":{"toolUseId":%q,"status":%q,"content":[{"text":%q}]}}`, id, status, result))
+	}
+}
+
 // evals is a store with n runs of one task. All list the files; from the second call on they part by their number: some
 // read a file, others run a test that fails, and every third has no result of its last call.
 func evals(t testing.TB, n int) *fake.Store {
 	t.Helper()
 	s := fake.New(fake.WithClock(func() time.Time { return now }))
 	for i := range n {
-		var messages []string
-		w, parent := fmt.Sprintf("run-%02d", i+1), ""
-		index := 0
-		say := func(role, content string) {
-			messages = append(messages, fmt.Sprintf(`{"role":%q,"content":[%s]}`, role, content))
-			state := []byte(`{"run":"` + w + `","messages":[` + strings.Join(messages, ",") + `]}`)
-			id := model.SnapshotID(state)
-			err := s.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{
-				ID: id, ParentID: parent, SessionID: w, CreatedAt: now.Add(time.Duration(index*(i+1)) * time.Second), State: state,
-				Index: index, Event: model.SnapshotEventTurnEnd,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			parent, index = id, index+1
-		}
-		call := func(tool, input, status, result string) {
-			id := fmt.Sprintf("t%d", index)
-			say("assistant", fmt.Sprintf(`{"toolUse":{"toolUseId":%q,"name":%q,"input":%s}}`, id, tool, input))
-			if status != "" {
-				say("user", fmt.Sprintf(`{"toolResult":{"toolUseId":%q,"status":%q,"content":[{"text":%q}]}}`, id, status, result))
-			}
-		}
-		say("user", `{"text":"mend the sum"}`)
-		call("list_files", `{"path":"src"}`, "success", "sum.go")
+		k := &talker{t: t, s: s, session: fmt.Sprintf("run-%02d", i+1), every: time.Duration(i+1) * time.Second}
+		k.say("user", `{"text":"mend the sum"}`)
+		k.call("list_files", `{"path":"src"}`, "success", "sum.go")
 		if i%2 == 0 {
-			call("read_file", `{"path":"src/sum.go"}`, "success", fmt.Sprint("sum, version ", i))
+			k.call("read_file", `{"path":"src/sum.go"}`, "success", fmt.Sprint("sum, version ", i))
 		} else {
-			call("run_tests", `{"package":"src"}`, "error", "sum_test.go:12: 3, not 4")
+			k.call("run_tests", `{"package":"src"}`, "error", "sum_test.go:12: 3, not 4")
 		}
-		call("write_file", `{"path":"src/sum.go"}`, "success", "ok")
+		k.call("write_file", `{"path":"src/sum.go"}`, "success", "ok")
 		if i%3 == 2 {
-			call("run_tests", `{"package":"src"}`, "", "")
+			k.call("run_tests", `{"package":"src"}`, "", "")
 			continue
 		}
-		say("assistant", fmt.Sprintf(`{"text":"The sum is mended, by way %d."}`, i+1))
+		k.say("assistant", fmt.Sprintf(`{"text":"The sum is mended, by way %d."}`, i+1))
 	}
 	return s
 }

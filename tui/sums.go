@@ -139,7 +139,7 @@ func (o *Options) sumSession(ctx context.Context, rows []picker.Row) *picker.Sum
 		accounts = append(accounts, account)
 	}
 	all := ledger.SumOf(o.Prices, accounts...)
-	sum.Turns, sum.Left, sum.Failures = all.Turns, all.Branches, all.Failures
+	sum.Turns, sum.Left, sum.Failures, sum.Flags = all.Turns, all.Branches, all.Failures, all.Flags
 	sum.Cost, sum.Money = all.Cost, o.moneyOf(&all.Sum, true)
 	return sum
 }

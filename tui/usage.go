@@ -62,7 +62,8 @@ type bill struct {
 	path     []model.Node                  // the active path, in the order of its rows
 	chart    infotab.Path
 	unread   int
-	keys     []query.KeySize // of all snapshots
+	keys     []query.KeySize         // of all snapshots
+	flags    map[model.Node][]string // of the active path, by the visits of their last calls
 }
 
 // noPrices knows no price.
@@ -142,6 +143,27 @@ const (
 
 func (s requestSigns) text() string {
 	return [...]string{"", "▼", "!", "▼!"}[s]
+}
+
+// flag finds the flags of the active path.
+func (b *bill) flag(ctx context.Context, s *query.Session, t *model.Timeline, project string) error {
+	b.flags = map[model.Node][]string{}
+	if t.Head() == model.NoNode {
+		return nil
+	}
+	run, err := s.ReadRun(ctx, t, t.Head(), project, nil)
+	if err != nil {
+		return err
+	}
+	for _, f := range run.Flags() {
+		at := run.Calls[f.Calls[len(f.Calls)-1]].Visit
+		text := conversation.OneLine(f.Text())
+		if f.Tokens > 0 {
+			text += ", " + model.ShortCount(f.Tokens) + " tokens"
+		}
+		b.flags[at] = append(b.flags[at], text)
+	}
+	return nil
 }
 
 // costOf returns the cost of the turn that a visit opens, with the branches that leave it; "" where it is not known.
@@ -231,12 +253,16 @@ func (m *Model) statsRead(of *model.Timeline, got part[query.Stat]) tea.Cmd {
 		return nil // of a session that was read anew
 	}
 	prices, window, past, lent := m.o.Prices, m.o.Window, m.past, m.lendTimeline()
+	row, _ := m.list.FindSession(m.rowName(m.session))
 	return m.startLent(addingUp, "", lent, func(ctx context.Context, _ *progress) fact {
 		b, session := sumUp(of, stats, prices), past.sessionOf(of)
 		recorded, err := session.RecordedWindows(ctx, stats)
 		if err == nil {
 			b.fill(stats, recorded, window)
 			b.keys, err = session.Keys(ctx, model.NoNode)
+		}
+		if err == nil {
+			err = b.flag(ctx, session, of, row.Project)
 		}
 		return func() tea.Cmd { return m.showSums(of, b, err) }
 	})
@@ -254,6 +280,7 @@ func (m *Model) showSums(of *model.Timeline, b *bill, err error) tea.Cmd {
 		return nil
 	}
 	u.of, u.bill, u.rests = of, b, true
+	m.timeline.SetFlags(b.flags)
 	m.showColumns() // it may have more
 	m.dirty = true
 	took := m.o.Now().Sub(u.began)

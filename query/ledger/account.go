@@ -22,6 +22,9 @@ type Account struct {
 	Branches []Branch
 	// Unread counts the states that could not be read.
 	Unread int
+	// Flags counts the flags of the line to the head, see [query.Run.Flags], and FlagTokens adds up their tokens.
+	Flags      int
+	FlagTokens float64
 }
 
 // Branch is a branch off the active path, with all that branches off from it.
@@ -72,7 +75,7 @@ func ReadAccount(ctx context.Context, s store.Store, of *model.SessionInfo) (*Ac
 	for i := range turns.Len() {
 		w.opens[turns.Turn(i).First] = true
 	}
-	for stat, err := range query.Open(s, t).Stats(ctx) {
+	for stat, err := range query.Open(s, t).StatsWithRun(ctx, t, t.Head(), of.Project, nil, w.addFlags) {
 		if err != nil {
 			return nil, err
 		}
@@ -175,6 +178,14 @@ func (w *writer) addStat(stat *query.Stat) {
 	w.addMoment(is)
 }
 
+// addFlags counts the flags of the line to the head.
+func (w *writer) addFlags(run *query.Run) {
+	for _, f := range run.Flags() {
+		w.Flags++
+		w.FlagTokens += f.Tokens
+	}
+}
+
 // addMoment adds a moment, or adds it to the last one of the same branch and quarter.
 func (w *writer) addMoment(is Moment) {
 	last := len(w.Moments) - 1
@@ -222,9 +233,11 @@ func answerKey(a *query.Answer, at time.Time) uint64 {
 type Sum struct {
 	// Sum has no Snapshots.
 	query.Sum
-	// Turns, Failures and Waited add up the fields of [Moment].
-	Turns, Failures int
-	Waited          time.Duration
+	// Turns, Failures and Waited add up the fields of [Moment], Flags and FlagTokens those of [Account]; only [SumOf]
+	// counts flags.
+	Turns, Failures, Flags int
+	FlagTokens             float64
+	Waited                 time.Duration
 	// Branches counts the branches that were left. Left is the share of these branches, and Dropped the share
 	// of the other messages that a compaction or a window dropped.
 	Branches      int
@@ -266,6 +279,7 @@ func (a *Account) Sum(prices query.Prices) Sum { return SumOf(prices, a) }
 func SumOf(prices query.Prices, accounts ...*Account) (s Sum) {
 	met := map[uint64]bool{}
 	for _, a := range accounts {
+		s.Flags, s.FlagTokens = s.Flags+a.Flags, s.FlagTokens+a.FlagTokens
 		for _, b := range a.Branches {
 			if b.isLeft() {
 				s.Branches++

@@ -85,7 +85,7 @@ func (l *Ledger) notesOf(s *home.Store) *files.Memory {
 
 const (
 	// notesName changes with the content of the notes.
-	notesName = "ledger 4"
+	notesName = "ledger 5"
 	// settling is how long a session must not have changed for its account to be kept: a change within a tick of a
 	// clock may leave the same time.
 	settling = 3 * time.Second

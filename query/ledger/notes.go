@@ -66,6 +66,8 @@ func (a *Account) encode() []byte {
 		}
 	}
 	note := binary.AppendUvarint(nil, uint64(a.Unread))
+	note = binary.AppendUvarint(note, uint64(a.Flags))
+	note = binary.AppendUvarint(note, uint64(min(a.FlagTokens, mostTokens)))
 	note = binary.AppendUvarint(note, uint64(len(models)))
 	for _, name := range models {
 		note = files.AppendText(note, name)
@@ -81,7 +83,7 @@ func (a *Account) encode() []byte {
 // decodeAccount returns the account of a note; false if the note is damaged.
 func decodeAccount(note []byte) (*Account, bool) {
 	r := files.ReadNote(note)
-	a := &Account{Unread: r.Count()}
+	a := &Account{Unread: r.Count(), Flags: r.Count(), FlagTokens: float64(r.Uvarint())}
 	models := make([]string, r.Items())
 	for i := range models {
 		models[i] = string(r.Text())

@@ -119,6 +119,7 @@ func signLines(styles *theme.Styles) []entry {
 		{label: g.Closed + " " + g.Open, labelPick: sheet.Text, text: "folded, unfolded"},
 		{label: g.Mark, labelPick: sheet.Warn, text: "marked to compare"},
 		{label: g.Added + " " + g.Removed + " " + g.Changed, labelPick: sheet.Text, text: "added, removed, changed"},
+		{label: g.Flag, labelPick: sheet.Warn, text: "flags: a call with the same result 3 times, an error again, an edit taken back"},
 		{label: g.Leaves + " " + g.Ends, labelPick: sheet.Text, text: "a branch leaves, a line ends"},
 	}
 	badge := func(t *theme.Tokens) theme.Style { return t.Badge }

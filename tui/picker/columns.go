@@ -44,7 +44,7 @@ var columns = []column{
 	{name: "tool", left: true, rank: 2, width: 10, text: func(c *Content, i int) string { return toolOf(&c.rows[i]) },
 		style: func(t *theme.Tokens) theme.Style { return t.Muted }},
 	{name: "project", left: true, rank: 4, width: 20, text: func(c *Content, i int) string { return c.projects[i] }},
-	{name: "snapshots", noun: func(n *model.Nouns) string { return n.Snapshot }, rank: 9, width: 11, text: func(c *Content, i int) string { return countText(c.rows[i].Snapshots) }},
+	{name: "snapshots", noun: func(n *model.Nouns) string { return n.Snapshot }, rank: 10, width: 11, text: func(c *Content, i int) string { return countText(c.rows[i].Snapshots) }},
 	{name: "turns", noun: func(n *model.Nouns) string { return n.Turn }, rank: 7, width: 11, sum: func(s *Sum) string {
 		if s.Turns == 0 {
 			return ""
@@ -57,6 +57,9 @@ var columns = []column{
 	{name: "fails", rank: 6, width: 6, sum: func(s *Sum) string { return countText(s.Failures) }, words: "failed",
 		sign:  func(g *theme.Glyphs) string { return g.Error },
 		style: func(t *theme.Tokens) theme.Style { return t.Error }},
+	{name: "flags", rank: 9, width: 6, sum: func(s *Sum) string { return countText(s.Flags) }, words: "flagged",
+		sign:  func(g *theme.Glyphs) string { return g.Flag },
+		style: func(t *theme.Tokens) theme.Style { return t.Warn }},
 	{name: "cost", rank: 8, width: 20, sum: func(s *Sum) string { return s.Money }, none: "–"},
 	{name: "faults", rank: 3, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
 		text: func(c *Content, i int) string {
@@ -65,7 +68,7 @@ var columns = []column{
 			}
 			return "! " + countText(c.rows[i].Faults)
 		}},
-	{name: "size", rank: 10, width: 8, text: func(c *Content, i int) string {
+	{name: "size", rank: 11, width: 8, text: func(c *Content, i int) string {
 		if c.rows[i].Size == 0 {
 			return ""
 		}
@@ -146,6 +149,7 @@ var orders = []*order{
 	{words: "largest first", compare: func(a, b *Row) int { return cmp.Compare(b.Size, a.Size) }},
 	{words: "most faults first", compare: func(a, b *Row) int { return b.Faults - a.Faults }},
 	{words: "most turns first", by: func(s *Sum) float64 { return float64(s.Turns) }},
+	{words: "most flags first", by: func(s *Sum) float64 { return float64(s.Flags) }},
 	{words: "most failures first", by: func(s *Sum) float64 { return float64(s.Failures) }},
 	{words: "dearest first", by: func(s *Sum) float64 { return s.Cost }},
 }

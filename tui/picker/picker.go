@@ -312,7 +312,7 @@ const (
 	// wordsWidth is the least width of the words of a row, mediumWords that beside columns of rank medium and
 	// roomyWords that beside those of rank roomy.
 	wordsWidth, mediumWords, roomyWords = 20, 24, 40
-	medium, roomy                       = 5, 9
+	medium, roomy                       = 5, 10
 	// gap is between columns; marginLeft keeps the cursor on the left and marginRight the last
 	// column off the border.
 	gap, marginLeft, marginRight = 2, 2, 1

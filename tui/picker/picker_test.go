@@ -317,6 +317,7 @@ func TestPane_sorts(t *testing.T) {
 		{"5 sessions, largest first", "Support/billing", "empty"},
 		{"5 sessions, most faults first", "Support/billing", "x\x1b[2J\u202ey\n"},
 		{"5 sessions, most turns first", "Support/billing", "empty"},
+		{"5 sessions, most flags first", "trip-planner", "empty"},
 		{"5 sessions, most failures first", "trip-planner", "empty"},
 		{"5 sessions, dearest first", "Support/billing", "empty"},
 		{"5 sessions", "x\x1b[2J\u202ey\n", "empty"},

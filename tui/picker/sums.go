@@ -13,9 +13,9 @@ type Sum struct {
 	// Of is the stamp of the rows that were read.
 	Of Stamp
 	// Turns counts the prompts of the person, in the words of Kind. Left counts the branches off the path, and Failures
-	// the steps that failed.
-	Turns, Left, Failures int
-	Kind                  string
+	// the steps that failed, and Flags the flags of the active path.
+	Turns, Left, Failures, Flags int
+	Kind                         string
 	// Cost is the price of the answers with a known price, Money its text; "" if no price is known.
 	Cost  float64
 	Money string

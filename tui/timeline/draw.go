@@ -350,6 +350,13 @@ func (p *Pane) drawRemarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	if p.columns.marks > 0 {
 		r.Fill(tokens.Text, max(p.columns.marks-drawn, 0)+1)
 	}
+	if flags := len(p.flagsAt(n)); flags > 0 {
+		r.Put(tokens.Warn, p.styles.Glyphs.Flag)
+		if flags > 1 {
+			r.Put(tokens.Warn, strconv.Itoa(flags))
+		}
+		r.Fill(tokens.Text, 1)
+	}
 	if steps := p.folds.Steps(n); steps > 0 {
 		p.drawFold(r, tokens, strconv.Itoa(steps))
 	}
@@ -411,6 +418,10 @@ func (p *Pane) drawExplanation(r *cell.Row) {
 		if label.Note != "" {
 			r.Put(p.styles.Text, " "+label.Note)
 		}
+	}
+	for _, text := range p.flagsAt(n) {
+		dot()
+		r.Put(p.styles.Warn, g.Flag+" "+text)
 	}
 	switch {
 	case p.t.IsStep(n):

@@ -8,6 +8,7 @@ package timeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -148,6 +149,9 @@ type Pane struct {
 	scrub   []tick   // of the cells of the scrubber
 	nouns   model.Nouns
 	faulty  map[string]struct{} // ids of snapshots that the store has a fault of
+	// flags are the texts of the flags of snapshots, and flagged these snapshots in the order of their rows.
+	flags   map[model.Node][]string
+	flagged []model.Node
 }
 
 // New returns an empty pane. Times are shown in zone.
@@ -187,6 +191,7 @@ func (p *Pane) Set(c *Content) {
 	}
 	if p.t != nil && p.t != c.Timeline {
 		p.labels = p.labels.labelsIn(p.t, c.Timeline)
+		p.flags, p.flagged = nil, nil // which are of the other timeline
 	}
 	folds, fresh := p.translateFolds(c)
 	p.c, p.t, p.folds, p.marked, p.matches, p.scrub = c, c.Timeline, folds, marked, Matches{}, nil
@@ -454,6 +459,25 @@ func (p *Pane) IsAtEnd() bool { return p.cursor == model.NoNode || p.t.Next(p.cu
 func (p *Pane) Fault(ids map[string]struct{}) {
 	p.faulty = ids
 	p.columns = p.fitColumns()
+}
+
+// SetFlags shows a flag at some snapshots, each with a text, in place of the flags before.
+func (p *Pane) SetFlags(flags map[model.Node][]string) {
+	p.flags = flags
+	p.flagged = slices.SortedFunc(maps.Keys(flags), func(a, b model.Node) int { return p.t.RowOf(a) - p.t.RowOf(b) })
+}
+
+// flagsAt returns the texts of the flags in the row of a snapshot: its own, and those of the snapshots that it hides.
+func (p *Pane) flagsAt(n model.Node) (texts []string) {
+	if len(p.flagged) == 0 {
+		return nil
+	}
+	from, to := p.t.RowOf(n)-p.folds.RowsBefore(n), p.t.RowOf(p.LastOf(n))
+	at, _ := slices.BinarySearchFunc(p.flagged, from, func(n model.Node, row int) int { return p.t.RowOf(n) - row })
+	for ; at < len(p.flagged) && p.t.RowOf(p.flagged[at]) <= to; at++ {
+		texts = append(texts, p.flags[p.flagged[at]]...)
+	}
+	return texts
 }
 
 // firstChild returns the child that is drawn first: at a branch point that leads
