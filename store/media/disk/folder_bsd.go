@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func openFolder(root int, name string) (int, error) { return walk(root, name) }
+func openFolder(root int, name string) (int, error) { return walkFolders(root, name) }
 
-func openFile(root int, name string) (int, error) { return stepwise(root, name) }
+func openFile(root int, name string) (int, error) { return openStepwise(root, name) }
 
 func renameNew(from int, old string, to int, new string) error { return errors.ErrUnsupported }
 
 func exchange(from int, old string, to int, new string) error { return errors.ErrUnsupported }
 
-func syncFile(file int) error { return Uninterrupted(func() error { return unix.Fsync(file) }) }
+func syncFile(file int) error { return Retry(func() error { return unix.Fsync(file) }) }
 
 func syncAll(int) error { return errors.ErrUnsupported }
 

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func openFolder(root int, name string) (int, error) { return walk(root, name) }
+func openFolder(root int, name string) (int, error) { return walkFolders(root, name) }
 
-func openFile(root int, name string) (int, error) { return stepwise(root, name) }
+func openFile(root int, name string) (int, error) { return openStepwise(root, name) }
 
 func renameNew(from int, old string, to int, new string) error {
 	return unix.RenameatxNp(from, old, to, new, unix.RENAME_EXCL)
@@ -20,12 +20,12 @@ func exchange(from int, old string, to int, new string) error {
 
 // syncFile asks the drive as well: fsync alone does not, here.
 func syncFile(file int) error {
-	err := Uninterrupted(func() error {
+	err := Retry(func() error {
 		_, err := unix.FcntlInt(uintptr(file), unix.F_FULLFSYNC, 0)
 		return err
 	})
 	if errors.Is(err, errors.ErrUnsupported) || err == unix.ENOTTY || err == unix.EINVAL {
-		err = Uninterrupted(func() error { return unix.Fsync(file) })
+		err = Retry(func() error { return unix.Fsync(file) })
 	}
 	return err
 }
