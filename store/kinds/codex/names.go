@@ -25,8 +25,9 @@ type names struct {
 	// rollouts are the files by the id of the rollout: that of the segment, else that of the
 	// thread.
 	rollouts map[string][]string
-	// looks are the folders in which the next rollout comes, as they were.
+	// looks are the folders with rollouts as they were, and next those in which the next rollout comes.
 	looks map[string]tree.Stamp
+	next  map[string]bool
 	// index is that of threads, when they were listed.
 	index *threads
 }
@@ -153,7 +154,7 @@ func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 }
 
 // currentNames returns the rollouts as they are: those that were listed, where no folder changed in
-// which Codex would make one.
+// which Codex would make one. A plan and its write look at every folder: they put rollouts back where they were.
 func (f *format) currentNames(ctx context.Context, in engine.In) (*names, error) {
 	f.mu.Lock()
 	n := f.names
@@ -162,6 +163,9 @@ func (f *format) currentNames(ctx context.Context, in engine.In) (*names, error)
 		return f.listRollouts(ctx, in)
 	}
 	for dir, was := range n.looks {
+		if !in.There && !n.next[dir] {
+			continue
+		}
 		if now, err := in.Stamp(dir); err != nil || !now.Is(was) {
 			return f.listRollouts(ctx, in)
 		}
@@ -192,25 +196,35 @@ func (f *format) listRollouts(ctx context.Context, in engine.In) (*names, error)
 	slices.SortFunc(list, func(a, b chat.Spot) int {
 		return cmp.Or(cmp.Compare(path.Base(a.File), path.Base(b.File)), -cmp.Compare(a.File, b.File))
 	})
-	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]tree.Stamp{}, index: f.currentIndex(ctx, in)}
-	next := []string{archived}
+	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]tree.Stamp{}, next: map[string]bool{live: true, archived: true}, index: f.currentIndex(ctx, in)}
 	for _, at := range list {
 		n.addFile(at)
 	}
 	if len(list) > 0 {
 		for dir := path.Dir(list[len(list)-1].File); dir != "."; dir = path.Dir(dir) {
-			next = append(next, dir)
+			n.next[dir] = true
 		}
 	}
-	for _, dir := range next {
-		if at, err := view.Stamp(dir); err == nil {
-			n.looks[dir] = at
-		}
+	for dir := range n.next {
+		n.looks[dir], _ = view.Stamp(dir) // of one that cannot be looked at currentNames lists again
+	}
+	for _, at := range list {
+		n.lookAbove(view, at.File)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.names = n
 	return n, nil
+}
+
+// lookAbove notes how the folders above a file look.
+func (n *names) lookAbove(on tree.Tree, file string) {
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if _, known := n.looks[dir]; known {
+			return
+		}
+		n.looks[dir], _ = on.Stamp(dir)
+	}
 }
 
 // addFile adds a file, in the order of names, to the session of its thread. It skips a file whose name that

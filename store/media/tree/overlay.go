@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -161,7 +162,11 @@ func (o *overlay) Stamp(name string) (Stamp, error) {
 		return s.at, nil
 	}
 	at, err := o.below.Stamp(name)
-	if err != nil || at.Kind != files.Nothing || o.dirs[name] == nil {
+	if err != nil || o.dirs[name] == nil {
+		return at, err
+	}
+	if at.Kind != files.Nothing { // what is remembered of the folder below is not of this one
+		at.Tag, err = o.tagFolder(name)
 		return at, err
 	}
 	switch _, err := o.List(name); { // a folder that is made for what is in it
@@ -171,6 +176,19 @@ func (o *overlay) Stamp(name string) (Stamp, error) {
 		return Stamp{}, err
 	}
 	return Stamp{Stamp: files.Stamp{Kind: files.Directory}}, nil
+}
+
+// tagFolder returns a tag for the names that the steps put into a folder and take away.
+func (o *overlay) tagFolder(dir string) (tag string, err error) {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(o.dirs[dir])) {
+		at, err := o.Stamp(Join(dir, name))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%q %d\n", name, at.Kind)
+	}
+	return fmt.Sprintf("names %x", sum.Sum(nil)), nil
 }
 
 // Proven returns the tree in which steps were carried out: the journal has read each file

@@ -487,6 +487,41 @@ func TestOverlay_ofAFolder(t *testing.T) {
 	}
 }
 
+// A folder into which steps put a name, or from which they take one, is not the folder as it is: what was remembered of one is not
+// taken for the other.
+func TestOverlay_folderIsAnother(t *testing.T) {
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(filepath.Join(dir, "old", "deep"), 0o700))
+	must(os.WriteFile(filepath.Join(dir, "old", "deep", "file"), nil, 0o600))
+	must(os.Mkdir(filepath.Join(dir, "beside"), 0o700))
+	on := openTree(t, dir)
+	stampOf := func(on Tree, name string) Stamp {
+		t.Helper()
+		at, err := on.Stamp(name)
+		must(err)
+		return at
+	}
+	taken := Steps{{Name: "old/deep/file", Aside: true}}
+	for what, steps := range map[string]Steps{"taken": taken, "put": {{Name: "old/deep/more", Data: []byte("x")}}} {
+		o := Overlay(on, steps, nil)
+		if was, is := stampOf(on, "old/deep"), stampOf(o, "old/deep"); was.Is(is) || is.Kind != files.Directory {
+			t.Errorf("%s: the folder is %+v, and was %+v", what, is, was)
+		}
+		if !stampOf(o, "old/deep").Is(stampOf(Overlay(on, steps, nil), "old/deep")) {
+			t.Errorf("%s: the same steps make another folder", what)
+		}
+		if !stampOf(on, "beside").Is(stampOf(o, "beside")) {
+			t.Errorf("%s: a folder beside it is another", what)
+		}
+	}
+}
+
 // What is made of a copy that a plan would make is remembered of the file that it is a copy of.
 func TestNotes_ofACopy(t *testing.T) {
 	dir := t.TempDir()
