@@ -65,8 +65,8 @@ type Plan struct {
 	Branch string
 	// Removes says that the session goes with everything in it: an undo of its creation.
 	Removes bool
-	// Final says that an undo cannot be done again: what it takes away came from
-	// elsewhere.
+	// Final says that nothing takes back what the plan does: an undo takes away what came from elsewhere, or
+	// no journal has what is given back.
 	Final bool
 	// Target is the snapshot that becomes the head, or the one whose state a new head has.
 	Target Point
@@ -129,7 +129,7 @@ func (p *Plan) Idle() bool { return p.Op != OpRun && len(p.Writes) == 0 && len(p
 
 // CanBeUndone reports whether an undo takes back what the plan does. What is forgotten is gone for good, and the tools of a run
 // have done what they do.
-func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpForget && p.Op != OpRun }
+func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpForget && p.Op != OpRun && !p.Final }
 
 // PlanFile is one file or folder that a plan changes.
 type PlanFile struct {

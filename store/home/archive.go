@@ -46,6 +46,7 @@ type Verified struct {
 	Stores, Files, Gone int
 	// Bytes is the size of all files, and Stored the room that they take.
 	Bytes, Stored int64
-	// Damaged are the whole paths of files that cannot be read as they were kept, in order.
+	// Damaged names what cannot be read as it was kept, in order: the whole path of a file, or that of a database with the session whose
+	// rows they are.
 	Damaged []string
 }

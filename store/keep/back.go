@@ -144,7 +144,7 @@ func (s *goneStore) planFiles(ctx context.Context, session string, missing, over
 	if n := len(carry.beside); n > 0 {
 		plan.Hazards = append(plan.Hazards, fmt.Sprintf("an undo leaves %s, such as %s", model.Count(n, "file"), s.shownPath(carry.beside[0].name)))
 	}
-	if len(missing) > len(carry.beside) {
+	if plan.Final = len(missing) == len(carry.beside); !plan.Final {
 		plan.Writes = append(plan.Writes, "journal: one entry")
 	}
 	if slices.ContainsFunc(missing, func(b backFile) bool { return b.f.redacted }) {

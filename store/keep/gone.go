@@ -60,9 +60,10 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	gone, rows := map[int64]bool{}, map[int64]databaseRows{}
+	var gone map[int64]bool
+	var rows map[int64]databaseRows
 	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
-		clear(gone)
+		gone, rows = map[int64]bool{}, map[int64]databaseRows{} // it may run again
 		return t.Each(ctx, func(scan func(...any) error) error {
 			var of int64
 			var name string

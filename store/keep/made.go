@@ -231,6 +231,9 @@ func addRow(ctx context.Context, t *sqlitefile.Tx, has map[string]map[string]boo
 // placeDatabase makes a database of kept rows. It never replaces a file.
 func (s *goneStore) placeDatabase(ctx context.Context, database string, names []string) (err error) {
 	at := filepath.FromSlash(database)
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		return err
+	}
 	dir, err := scratch.Make(filepath.Dir(at))
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func (s *goneStore) ownRows(ctx context.Context, session string) (database strin
 
 // planDatabase plans to make a database again that is gone.
 func (s *goneStore) planDatabase(ctx context.Context, session, database string, names []string) (plan model.Plan, err error) {
-	plan = model.Plan{Op: model.OpGiveBack, Session: session, Carry: &rowsPlan{database: database, names: names}}
+	plan = model.Plan{Op: model.OpGiveBack, Session: session, Final: true, Carry: &rowsPlan{database: database, names: names}}
 	var size int64
 	for _, name := range names {
 		size += s.source.files[name].size

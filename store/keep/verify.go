@@ -95,7 +95,7 @@ func (v *verifying) compareFiles(ctx context.Context, done *home.Verified) error
 			}
 		}
 		if !v.isSound(&r) {
-			done.Damaged = append(done.Damaged, name)
+			done.Damaged = append(done.Damaged, shownName(name))
 		}
 		return nil
 	}, "SELECT name, size, tag, list, gone IS NOT NULL, newest IS NOT NULL FROM files")
@@ -116,4 +116,16 @@ func (v *verifying) isSound(r *fileRow) bool {
 		size += int64(p.size)
 	}
 	return size == r.size && bytes.Equal(sum.Sum(nil), r.tag)
+}
+
+// shownName returns a kept name for people: the path of a file, or the path of a database with what is kept of it.
+func shownName(name string) string {
+	database, session, is := splitRows(name)
+	switch {
+	case !is:
+		return name
+	case session == "":
+		return database + ": when it was kept"
+	}
+	return database + ": session " + session
 }
