@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -222,16 +223,16 @@ func around() store.Surroundings {
 	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: ".", Env: os.Getenv}
 }
 
-// openArchive returns the archive in a file, "" for that in the user's folder for data.
-func openArchive(file string) (home.Archive, error) {
-	if file == "" {
+// openArchive returns the archive at an address, "" for the one that HINDCAST_ARCHIVE names, or else that in the user's folder for data.
+func openArchive(address string) (home.Archive, error) {
+	if address = cmp.Or(address, os.Getenv("HINDCAST_ARCHIVE")); address == "" {
 		data := ownData()
 		if data == "" {
 			return nil, errors.New("there is no folder for data: set XDG_DATA_HOME or HOME, or name a file with --to")
 		}
-		file = filepath.Join(data, "kept.db")
+		address = filepath.Join(data, "kept.db")
 	}
-	return kinds.Archive(file, keptNotes(), ownData()), nil
+	return kinds.Archive(address, keptNotes(), ownData()), nil
 }
 
 // addedStores returns the file of the stores that the user added, beside the user's own keys.

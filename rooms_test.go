@@ -175,7 +175,7 @@ var directions = []struct {
 		"a tool is run without knowing how its sessions are read"},
 	{"hindcast/store/home", []string{"hindcast/store", "hindcast/store/media/watch", "hindcast/store/survey", "hindcast/model/..."},
 		"what a machine has is listed whatever kinds there are"},
-	{"hindcast/store/keep", []string{"hindcast/redact", "hindcast/store", "hindcast/store/engine", "hindcast/store/home", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/scratch", "hindcast/store/media/sqlitefile", "hindcast/store/media/tree", "hindcast/model/...", "github.com/klauspost/compress/..."},
+	{"hindcast/store/keep", []string{"hindcast/redact", "hindcast/store", "hindcast/store/engine", "hindcast/store/home", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/pg", "hindcast/store/media/scratch", "hindcast/store/media/sqlitefile", "hindcast/store/media/tree", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"files are kept whatever kind reads them"},
 	{"hindcast/store/labels", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/watch", "hindcast/model/..."},
 		"labels are kept beside a store of any kind"},

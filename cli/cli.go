@@ -65,9 +65,9 @@ type App struct {
 	// Installed finds the version of an SDK that the project around a store uses. It may
 	// be nil: then all versions are in question, unless one is named.
 	Installed func(address, sdk string) (store.Release, bool)
-	// Archive returns the archive of kept files in a file, "" for that of the user. Its error says that there is no
+	// Archive returns the archive of kept files at an address, "" for that of the user. Its error says that there is no
 	// place for one.
-	Archive func(file string) (home.Archive, error)
+	Archive func(address string) (home.Archive, error)
 	// Screen shows a store until the person leaves.
 	Screen func(ctx context.Context, what Shown) error
 	// In, Out and Err are the standard streams.

@@ -30,6 +30,9 @@ stores stay as they are, and their tools may run meanwhile. A file that was writ
 is kept in both versions. Nothing ever leaves the archive by itself.
 
 The archive is hindcast/kept.db in $XDG_DATA_HOME or ~/.local/share, for your eyes alone.
+HINDCAST_ARCHIVE names another one for all commands: a file, or a PostgreSQL database as
+postgres://user@host/database. --to does so for keep. An archive has the paths of one
+machine: give each machine its own.
 hindcast give-back puts a session back that was deleted. --schedule prints what has the
 system keep sessions every hour, and changes nothing. --watch goes on until it is stopped,
 and keeps what is written meanwhile.
@@ -63,7 +66,7 @@ a server are not kept, and it says so.`,
 		}
 		return nil
 	}
-	cmd.PersistentFlags().StringVar(&to, "to", "", "the `FILE` of the archive")
+	cmd.PersistentFlags().StringVar(&to, "to", "", "the `ADDRESS` of the archive: a file or a PostgreSQL database")
 	cmd.AddCommand(&cobra.Command{
 		Use:   "verify",
 		Short: "read all that is kept, and compare it with its hashes",
@@ -79,9 +82,9 @@ with it. It exits with 3 if a file cannot be read as it was kept.`,
 	return cmd
 }
 
-// onArchive calls a function with the archive in a file, "" for that of the user.
-func (a *App) onArchive(file string, what func(home.Archive) error) error {
-	archive, err := a.Archive(file)
+// onArchive calls a function with the archive at an address, "" for that of the user.
+func (a *App) onArchive(address string, what func(home.Archive) error) error {
+	archive, err := a.Archive(address)
 	if err != nil {
 		return err
 	}
@@ -204,6 +207,9 @@ func keepRound(ctx context.Context, h *home.Home, archive home.Archive, how keep
 		kept, err := keep(ctx, s.Found)
 		if ctx.Err() != nil {
 			return done, nil
+		}
+		if errors.As(err, new(*home.ArchiveError)) { // no other store could be kept either
+			return done, errors.Join(failed, err)
 		}
 		row := keptStoreJSON{
 			Kind: s.Name, Address: printable.Addresses(s.At), Files: kept.Files, Changed: kept.Changed, Gone: kept.Gone,

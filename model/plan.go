@@ -129,7 +129,9 @@ func (p *Plan) Idle() bool { return p.Op != OpRun && len(p.Writes) == 0 && len(p
 
 // CanBeUndone reports whether an undo takes back what the plan does. What is forgotten is gone for good, and the tools of a run
 // have done what they do.
-func (p *Plan) CanBeUndone() bool { return p.Op != OpPurge && p.Op != OpForget && p.Op != OpRun && !p.Final }
+func (p *Plan) CanBeUndone() bool {
+	return p.Op != OpPurge && p.Op != OpForget && p.Op != OpRun && !p.Final
+}
 
 // PlanFile is one file or folder that a plan changes.
 type PlanFile struct {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,7 +22,6 @@ import (
 	"hindcast/store/engine"
 	"hindcast/store/home"
 	"hindcast/store/media/files"
-	"hindcast/store/media/sqlitefile"
 )
 
 // batchSize is how many bytes of new parts a transaction adds.
@@ -50,7 +50,7 @@ func (a *Archive) keepStore(ctx context.Context, f store.Found, redacted bool) (
 		err = errElsewhere
 	}
 	if err == nil {
-		err = a.makeFile(ctx)
+		err = a.makeArchive(ctx)
 	}
 	for try := 1; err == nil; try++ {
 		var list []picked
@@ -153,7 +153,7 @@ func (a *Archive) keepFiles(ctx context.Context, kind engine.Kind, at string, li
 		}
 	}
 	if err = k.loadFiles(ctx, kind.Name, at); err != nil {
-		return k.done, err
+		return k.done, a.wrapError(err)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -205,14 +205,14 @@ func (a *Archive) keepFiles(ctx context.Context, kind engine.Kind, at string, li
 	if err != nil {
 		return k.done, err
 	}
-	return k.done, k.noteGone(ctx, back, there)
+	return k.done, a.wrapError(k.noteGone(ctx, back, there))
 }
 
 // loadFiles reads what the archive has of the store, and the names that are not kept again.
 func (k *keeping) loadFiles(ctx context.Context, kind, at string) error {
-	err := k.a.readTx(ctx, func(t *sqlitefile.Tx) error {
+	err := k.a.on.readTx(ctx, func(t tx) error {
 		k.forgotten, k.rows = map[string]bool{}, map[string]*fileRow{}
-		if err := t.Each(ctx, func(scan func(...any) error) error {
+		if err := t.eachRow(ctx, func(scan func(...any) error) error {
 			var name string
 			err := scan(&name)
 			k.forgotten[name] = true
@@ -220,11 +220,11 @@ func (k *keeping) loadFiles(ctx context.Context, kind, at string) error {
 		}, "SELECT name FROM forgotten"); err != nil {
 			return err
 		}
-		if _, err := t.First(ctx, []any{&k.store}, "SELECT store FROM stores WHERE kind = ? AND at = ?", kind, at); err != nil {
+		if _, err := t.scanRow(ctx, []any{&k.store}, "SELECT store FROM stores WHERE kind = ? AND at = ?", kind, at); err != nil {
 			return err
 		}
 		// A file that two stores share is that of the first.
-		return t.Each(ctx, func(scan func(...any) error) error {
+		return t.eachRow(ctx, func(scan func(...any) error) error {
 			r, name := new(fileRow), ""
 			err := scan(&r.id, &name, &r.size, &r.mode, &r.modified, &r.stamp, &r.tag, &r.list, &r.gone, &r.redacted)
 			k.rows[name] = r
@@ -234,11 +234,12 @@ func (k *keeping) loadFiles(ctx context.Context, kind, at string) error {
 	if err != nil || k.store != 0 {
 		return err
 	}
-	return k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
-		if _, err := t.Exec(ctx, "INSERT OR IGNORE INTO stores (kind, at, seen) VALUES (?, ?, ?)", kind, at, k.now.UnixNano()); err != nil {
+	return k.a.on.writeTx(ctx, func(t tx) error {
+		if err := t.execLater(ctx, "INSERT INTO stores (kind, at, seen) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kind, at, k.now.UnixNano()); err != nil {
 			return err
 		}
-		return t.Row(ctx, "SELECT store FROM stores WHERE kind = ? AND at = ?", kind, at).Scan(&k.store)
+		_, err := t.scanRow(ctx, []any{&k.store}, "SELECT store FROM stores WHERE kind = ? AND at = ?", kind, at)
+		return err
 	})
 }
 
@@ -247,9 +248,9 @@ func (k *keeping) loadParts(ctx context.Context) error {
 	if k.parts != nil {
 		return nil
 	}
-	return k.a.readTx(ctx, func(t *sqlitefile.Tx) error {
+	return k.a.on.readTx(ctx, func(t tx) error {
 		k.parts, k.byID = map[hash]*piece{}, map[int64]*piece{}
-		return t.Each(ctx, func(scan func(...any) error) error {
+		return t.eachRow(ctx, func(scan func(...any) error) error {
 			p, sum := new(piece), []byte(nil)
 			if err := scan(&p.id, &sum, &p.size); err != nil {
 				return err
@@ -452,22 +453,17 @@ func (k *keeping) addBatch(ctx context.Context, b *batch) error {
 		}
 	}
 	ids := map[*piece]int64{}
-	err := k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
+	err := k.a.on.writeTx(ctx, func(t tx) error {
 		clear(ids)
 		for _, block := range b.blocks {
-			if err := addBlock(ctx, t, block, ids); err != nil {
+			if err := t.addBlock(ctx, block, ids); err != nil {
 				return err
 			}
 		}
-		for i := range b.rows {
-			if err := k.addRow(ctx, t, &b.rows[i], ids); err != nil {
-				return err
-			}
-		}
-		return nil
+		return k.addFiles(ctx, t, b.rows, ids)
 	})
 	if err != nil {
-		return err
+		return k.a.wrapError(err)
 	}
 	for p, id := range ids {
 		p.id = id
@@ -478,75 +474,66 @@ func (k *keeping) addBatch(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// addBlock adds a block and its parts, except for parts that another program added meanwhile.
-func addBlock(ctx context.Context, t *sqlitefile.Tx, b *block, ids map[*piece]int64) error {
-	added, err := t.Exec(ctx, "INSERT INTO blocks (size, encoding, data) VALUES (?, ?, ?)", b.size, b.encoding, b.data)
-	if err != nil {
-		return err
-	}
-	in, err := added.LastInsertId()
-	if err != nil {
-		return err
-	}
-	for _, p := range b.pieces {
-		done, err := t.Exec(ctx, "INSERT OR IGNORE INTO parts (hash, block, at, size) VALUES (?, ?, ?, ?)", p.hash[:], in, p.at, p.size)
-		if err != nil {
-			return err
-		}
-		n, err := done.RowsAffected()
-		if err != nil {
-			return err
-		}
-		if n == 1 {
-			ids[p], err = done.LastInsertId()
-		} else {
-			var id int64
-			err = t.Row(ctx, "SELECT part FROM parts WHERE hash = ?", p.hash[:]).Scan(&id)
-			ids[p] = id
-		}
-		if err != nil {
-			return err
+// insertBlock inserts a block.
+const insertBlock = "INSERT INTO blocks (size, encoding, data) VALUES (?, ?, ?)"
+
+// addFiles adds the rows of a batch. Parts that are not of it must be there: the error is errForgotten.
+func (k *keeping) addFiles(ctx context.Context, t tx, rows []newRow, ids map[*piece]int64) error {
+	missing, newest := map[int64]bool{}, map[string]fileRow{}
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = rows[i].name
+		for _, p := range rows[i].pieces {
+			if _, here := ids[p]; !here {
+				missing[p.id] = true
+			}
 		}
 	}
-	return nil
+	err := t.findParts(ctx, slices.Sorted(maps.Keys(missing)), func(p placedPart) { delete(missing, p.id) })
+	if err == nil && len(missing) > 0 {
+		err = errForgotten
+	}
+	noteNewest := func(name string, r fileRow) { newest[name] = r }
+	if err == nil {
+		err = t.findNewest(ctx, names, noteNewest)
+	}
+	added := map[string]bool{}
+	for i := 0; i < len(rows) && err == nil; i++ {
+		if added[rows[i].name] { // it was read anew
+			err = t.findNewest(ctx, names[i:i+1], noteNewest)
+		}
+		if added[rows[i].name] = true; err == nil {
+			err = k.addRow(ctx, t, &rows[i], ids, newest)
+		}
+	}
+	return err
 }
 
-// addRow adds the row of a file: in place of the one before, if that is its beginning.
-func (k *keeping) addRow(ctx context.Context, t *sqlitefile.Tx, row *newRow, ids map[*piece]int64) error {
+// addRow adds the row of a file: in place of the newest one, if that is its beginning.
+func (k *keeping) addRow(ctx context.Context, t tx, row *newRow, ids map[*piece]int64, newest map[string]fileRow) error {
 	list, sum := make([]byte, 0, 3*len(row.pieces)), sha256.New()
 	for _, p := range row.pieces {
 		id, here := ids[p]
 		if !here {
 			id = p.id
-			if found, err := t.First(ctx, []any{new(int64)}, "SELECT part FROM parts WHERE part = ?", id); err != nil {
-				return err
-			} else if !found {
-				return errForgotten
-			}
 		}
 		list = binary.AppendUvarint(list, uint64(id))
 		sum.Write(p.hash[:])
 	}
 	row.row.list, row.row.tag = list, sum.Sum(nil)
-	var last fileRow
-	found, err := t.First(ctx, []any{&last.id, &last.tag}, "SELECT file, tag FROM files WHERE name = ? AND newest = 1", row.name)
-	if err != nil {
-		return err
-	}
+	last, found := newest[row.name]
 	r := &row.row
 	if found && (slices.Equal(last.tag, r.tag) || row.grows && row.old != nil && slices.Equal(last.tag, row.old.tag)) {
-		_, err = t.Exec(ctx, "UPDATE files SET size = ?, mode = ?, modified = ?, stamp = ?, tag = ?, list = ?, gone = NULL, redacted = ? WHERE file = ?",
+		return t.execLater(ctx, "UPDATE files SET size = ?, mode = ?, modified = ?, stamp = ?, tag = ?, list = ?, gone = NULL, redacted = ? WHERE file = ?",
 			r.size, r.mode, r.modified, r.stamp, r.tag, r.list, r.redacted, last.id)
-		return err
 	}
 	if found {
-		if _, err := t.Exec(ctx, "UPDATE files SET newest = NULL WHERE file = ?", last.id); err != nil {
+		if err := t.execLater(ctx, "UPDATE files SET newest = NULL WHERE file = ?", last.id); err != nil {
 			return err
 		}
 	}
-	_, err = t.Exec(ctx, "INSERT INTO files (store, name, newest, size, mode, modified, stamp, tag, list, kept, redacted) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)",
+	return t.execLater(ctx, "INSERT INTO files (store, name, newest, size, mode, modified, stamp, tag, list, kept, redacted) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)",
 		k.store, row.name, r.size, r.mode, r.modified, r.stamp, r.tag, r.list, k.now.UnixNano(), r.redacted)
-	return err
 }
 
 // noteGone notes which files went, those of other stores too: a store whose files are all gone is found no more. It
@@ -559,19 +546,18 @@ func (k *keeping) noteGone(ctx context.Context, back []int64, there map[string]b
 		}
 	}
 	k.done.Gone = len(gone)
-	return k.a.writeTx(ctx, func(t *sqlitefile.Tx) error {
+	return k.a.on.writeTx(ctx, func(t tx) error {
 		for _, id := range gone {
-			if _, err := t.Exec(ctx, "UPDATE files SET gone = ? WHERE file = ? AND gone IS NULL", k.now.UnixNano(), id); err != nil {
+			if err := t.execLater(ctx, "UPDATE files SET gone = ? WHERE file = ? AND gone IS NULL", k.now.UnixNano(), id); err != nil {
 				return err
 			}
 		}
 		for _, id := range back {
-			if _, err := t.Exec(ctx, "UPDATE files SET gone = NULL WHERE file = ?", id); err != nil {
+			if err := t.execLater(ctx, "UPDATE files SET gone = NULL WHERE file = ?", id); err != nil {
 				return err
 			}
 		}
-		_, err := t.Exec(ctx, "UPDATE stores SET seen = ? WHERE store = ?", k.now.UnixNano(), k.store)
-		return err
+		return t.execLater(ctx, "UPDATE stores SET seen = ? WHERE store = ?", k.now.UnixNano(), k.store)
 	})
 }
 

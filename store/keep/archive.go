@@ -1,7 +1,10 @@
 // Package keep keeps the files of stores byte for byte, so that a session whose files are gone can still be read and
 // put back. It knows no format: a kind reads what is kept as it reads a folder or a bucket.
 //
-//	archive.go   the database, and what is in it
+//	archive.go   the archive, and the kinds that it keeps
+//	carrier.go   the database that it lies in
+//	infile.go    a file of SQLite's
+//	served.go    a database on a PostgreSQL server
 //	tables.go    the rows of sessions in databases
 //	rowlist.go   the rows of a session as a file
 //	mask.go      a file without its secrets
@@ -26,119 +29,64 @@ package keep
 
 import (
 	"context"
-	_ "embed"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"hindcast/store/engine"
-	"hindcast/store/media/sqlitefile"
+	"hindcast/store/home"
 )
 
-//go:embed schema.sql
-var schemaSQL string
+// schemaVersion is that of the tables. The first lacks the column redacted, and is in files alone.
+const schemaVersion = 2
 
-const (
-	applicationID = 0x48634b70 // "HcKp"
-	// schemaVersion 1 lacks the column redacted.
-	schemaVersion = 2
-
-	pragmas = "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
+var (
+	// ErrForeign: a file or a database holds no archive, or one of another version of the program.
+	ErrForeign = errors.New("no archive of kept sessions that this program reads")
+	// ErrNoArchive: there is no archive at such an address.
+	ErrNoArchive = errors.New("an archive is a file or a PostgreSQL database")
 )
-
-// ErrForeign: the file is no archive, or one of another version of the program.
-var ErrForeign = errors.New("no archive of kept sessions that this program reads")
 
 // Archive keeps files in a database, which is made when it is first written to. It is safe for concurrent use, by
 // several programs too.
 type Archive struct {
-	path  string
-	kinds []engine.Kind
-	now   func() time.Time
-	file  *sqlitefile.Own
-	codec codec
+	address string
+	kinds   []engine.Kind
+	now     func() time.Time
+	on      carrier
+	codec   codec
 
 	mu     sync.Mutex
 	blocks []decodedBlock // the last used first
 }
 
-// New returns the archive in a file, which need not exist. kinds are the kinds whose stores it keeps. Nothing is
-// opened.
-func New(path string, kinds []engine.Kind) *Archive {
-	return &Archive{path: path, kinds: kinds, now: time.Now, file: sqlitefile.NewOwn(path, pragmas, checkArchive), codec: newCodec()}
+// New returns the archive at an address: the path of a file, which need not exist, or the URL of a PostgreSQL database.
+// kinds are the kinds whose stores it keeps. Nothing is opened: another address fails with ErrNoArchive when it is used.
+func New(address string, kinds []engine.Kind) *Archive {
+	return &Archive{address: address, kinds: kinds, now: time.Now, on: newCarrier(address), codec: newCodec()}
 }
 
-// Path returns the path of the archive's file.
-func (a *Archive) Path() string { return a.path }
+// Path returns the address of the archive without a password.
+func (a *Archive) Path() string { return a.on.String() }
 
-// Close lets go of the file.
-func (a *Archive) Close() error { return a.file.Close() }
+// Close lets go of the database.
+func (a *Archive) Close() error { return a.on.Close() }
 
-func checkArchive(ctx context.Context, t *sqlitefile.Tx) error {
-	var id, version int64
-	if err := t.Row(ctx, "PRAGMA application_id").Scan(&id); err != nil {
-		return err
-	}
-	if err := t.Row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	if id != applicationID || version < 1 || version > schemaVersion {
-		return fmt.Errorf("%w: its application id is %#x, its version %d", ErrForeign, id, version)
-	}
-	return nil
-}
-
-// readTx runs what on the archive as it is at one moment. An archive that does not exist is fs.ErrNotExist.
-func (a *Archive) readTx(ctx context.Context, what func(*sqlitefile.Tx) error) error {
-	err := a.file.Read(ctx, what)
-	if errors.Is(err, sqlitefile.ErrUnsettled) {
-		if err = a.file.Settle(ctx); err == nil {
-			err = a.file.Read(ctx, what)
-		}
-	}
-	return err
-}
-
-// renewSchema makes an archive of an earlier version one of this version.
-func (a *Archive) renewSchema(ctx context.Context) error {
-	var version int64
-	if err := a.readTx(ctx, func(t *sqlitefile.Tx) error { return t.Row(ctx, "PRAGMA user_version").Scan(&version) }); err != nil || version == schemaVersion {
-		return err
-	}
-	return a.writeTx(ctx, func(t *sqlitefile.Tx) error {
-		has, err := t.Columns(ctx, "files")
-		if err != nil || has["redacted"] {
-			return err
-		}
-		return t.Define(ctx, fmt.Sprintf("ALTER TABLE files ADD COLUMN redacted INTEGER NOT NULL DEFAULT 0; PRAGMA user_version = %d", schemaVersion))
-	})
-}
-
-// writeTx runs what in a transaction, all of it or nothing.
-func (a *Archive) writeTx(ctx context.Context, what func(*sqlitefile.Tx) error) error {
-	return a.file.Write(ctx, what)
-}
-
-// makeFile makes the archive unless it exists.
-func (a *Archive) makeFile(ctx context.Context) error {
-	err := os.MkdirAll(filepath.Dir(a.path), 0o700)
+// makeArchive makes the archive unless it exists.
+func (a *Archive) makeArchive(ctx context.Context) error {
+	err := a.on.makeTables(ctx)
 	if err == nil {
-		err = sqlitefile.CreateFile(ctx, a.path, fmt.Sprintf("%sPRAGMA application_id = %d; PRAGMA user_version = %d", schemaSQL, applicationID, schemaVersion), pragmas)
+		err = a.on.renewSchema(ctx)
 	}
-	if errors.Is(err, fs.ErrExist) {
-		err = nil
+	return a.wrapError(err)
+}
+
+// wrapError returns an error of the database as one of the archive.
+func (a *Archive) wrapError(err error) error {
+	if err == nil || errors.Is(err, errForgotten) || errors.Is(err, context.Canceled) || errors.As(err, new(*home.ArchiveError)) {
+		return err
 	}
-	if err == nil {
-		err = a.renewSchema(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("open the archive %q: %w", a.path, err)
-	}
-	return nil
+	return &home.ArchiveError{Path: a.Path(), Err: err}
 }
 
 // findKind returns the kind with a name.

@@ -184,10 +184,11 @@ func (s *goneStore) allMissing() (list []backFile) {
 	return list
 }
 
-// isJournaled reports whether the journal of a storage can have a file: it lies in the storage, and is no file of the journal.
+// isJournaled reports whether the journal of a storage can have a file: it lies in the storage under a name that is UTF-8, and is no file of
+// the journal.
 func isJournaled(dir string, b backFile) bool {
 	below, is := strings.CutPrefix(b.name, filepath.ToSlash(dir)+"/")
-	return is && dir != "" && !isBelow(below, journal.Folder) && b.f.size <= disk.MaxSize
+	return is && dir != "" && fs.ValidPath(below) && !isBelow(below, journal.Folder) && b.f.size <= disk.MaxSize
 }
 
 // planNew plans a new session of the records of the kept one, because another file is in the way: up to its head, or to the last snapshot

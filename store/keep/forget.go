@@ -14,7 +14,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/journal"
-	"hindcast/store/media/sqlitefile"
 )
 
 // OpenKept opens all that is kept of a store.
@@ -136,13 +135,13 @@ func (s *goneStore) findLost(ctx context.Context, session string, rest *kept) (l
 
 // applyForget carries out a plan of planForget, and leaves nothing of it in the log of the database.
 func (s *goneStore) applyForget(ctx context.Context, carry *forgetPlan) (done model.Receipt, err error) {
-	err = s.a.writeTx(ctx, func(t *sqlitefile.Tx) error { return s.a.forgetFiles(ctx, t, carry.names) })
+	err = s.a.on.writeTx(ctx, func(t tx) error { return s.a.forgetFiles(ctx, t, carry.names) })
 	if err == nil {
 		s.a.mu.Lock()
 		s.a.blocks = nil
 		s.a.mu.Unlock()
-		if err = s.a.file.EmptyLog(ctx); err != nil {
-			err = fmt.Errorf("the session is forgotten, and its bytes are in the log of the archive until the next forget: %w", err)
+		if err = s.a.on.wipeDeleted(ctx); err != nil {
+			err = fmt.Errorf("the session is forgotten, and its bytes lie in the archive until the next forget: %w", err)
 		}
 	}
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *goneStore) applyForget(ctx context.Context, carry *forgetPlan) (done mo
 }
 
 // forgetFiles removes files in all versions, with the copies that journals have of them, and the parts that no other file has.
-func (a *Archive) forgetFiles(ctx context.Context, t *sqlitefile.Tx, names []string) error {
+func (a *Archive) forgetFiles(ctx context.Context, t tx, names []string) error {
 	gone, used, own := map[int64]bool{}, map[int64]bool{}, map[string]bool{}
 	for _, name := range names {
 		own[name] = true
@@ -166,7 +165,7 @@ func (a *Archive) forgetFiles(ctx context.Context, t *sqlitefile.Tx, names []str
 			}
 		},
 	} {
-		if err := t.Each(ctx, func(scan func(...any) error) error {
+		if err := t.eachRow(ctx, func(scan func(...any) error) error {
 			var name string
 			var tag []byte
 			err := scan(&name, &tag)
@@ -176,7 +175,7 @@ func (a *Archive) forgetFiles(ctx context.Context, t *sqlitefile.Tx, names []str
 			return err
 		}
 	}
-	if err := t.Each(ctx, func(scan func(...any) error) error {
+	if err := t.eachRow(ctx, func(scan func(...any) error) error {
 		var name string
 		var list []byte
 		err := scan(&name, &list)
@@ -192,10 +191,10 @@ func (a *Archive) forgetFiles(ctx context.Context, t *sqlitefile.Tx, names []str
 		return err
 	}
 	for _, name := range names {
-		if _, err := t.Exec(ctx, "DELETE FROM files WHERE name = ?", name); err != nil {
+		if err := t.execLater(ctx, "DELETE FROM files WHERE name = ?", name); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, "INSERT OR IGNORE INTO forgotten (name) VALUES (?)", name); err != nil {
+		if err := t.execLater(ctx, "INSERT INTO forgotten (name) VALUES (?) ON CONFLICT DO NOTHING", name); err != nil {
 			return err
 		}
 	}
@@ -205,12 +204,12 @@ func (a *Archive) forgetFiles(ctx context.Context, t *sqlitefile.Tx, names []str
 		if used[id] {
 			continue
 		}
-		if found, err := t.First(ctx, []any{&in}, "SELECT block FROM parts WHERE part = ?", id); err != nil {
+		if found, err := t.scanRow(ctx, []any{&in}, "SELECT block FROM parts WHERE part = ?", id); err != nil {
 			return err
 		} else if found {
 			blocks[in] = true
 		}
-		if _, err := t.Exec(ctx, "DELETE FROM parts WHERE part = ?", id); err != nil {
+		if err := t.execLater(ctx, "DELETE FROM parts WHERE part = ?", id); err != nil {
 			return err
 		}
 	}
@@ -223,9 +222,9 @@ func (a *Archive) forgetFiles(ctx context.Context, t *sqlitefile.Tx, names []str
 }
 
 // repackBlock writes a block anew with the parts that are left in it, or removes it.
-func (a *Archive) repackBlock(ctx context.Context, t *sqlitefile.Tx, id int64) error {
+func (a *Archive) repackBlock(ctx context.Context, t tx, id int64) error {
 	var list []piece
-	if err := t.Each(ctx, func(scan func(...any) error) error {
+	if err := t.eachRow(ctx, func(scan func(...any) error) error {
 		var p piece
 		err := scan(&p.id, &p.at, &p.size)
 		list = append(list, p)
@@ -234,8 +233,7 @@ func (a *Archive) repackBlock(ctx context.Context, t *sqlitefile.Tx, id int64) e
 		return err
 	}
 	if len(list) == 0 {
-		_, err := t.Exec(ctx, "DELETE FROM blocks WHERE block = ?", id)
-		return err
+		return t.execLater(ctx, "DELETE FROM blocks WHERE block = ?", id)
 	}
 	raw, _, err := a.readBlock(ctx, t, id)
 	if err != nil {
@@ -246,7 +244,7 @@ func (a *Archive) repackBlock(ctx context.Context, t *sqlitefile.Tx, id int64) e
 		if p.at < 0 || p.size < 0 || p.at > len(raw)-p.size {
 			return fmt.Errorf("%w: a part lies outside its block", ErrDamaged)
 		}
-		if _, err := t.Exec(ctx, "UPDATE parts SET at = ? WHERE part = ?", len(left), p.id); err != nil {
+		if err := t.execLater(ctx, "UPDATE parts SET at = ? WHERE part = ?", len(left), p.id); err != nil {
 			return err
 		}
 		left = append(left, raw[p.at:p.at+p.size]...)
@@ -255,6 +253,5 @@ func (a *Archive) repackBlock(ctx context.Context, t *sqlitefile.Tx, id int64) e
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, "UPDATE blocks SET size = ?, encoding = ?, data = ? WHERE block = ?", len(left), encoding, data, id)
-	return err
+	return t.execLater(ctx, "UPDATE blocks SET size = ?, encoding = ?, data = ? WHERE block = ?", len(left), encoding, data, id)
 }

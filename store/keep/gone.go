@@ -19,7 +19,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/home"
-	"hindcast/store/media/sqlitefile"
 )
 
 // whyNot is why a session whose files are gone does not change.
@@ -34,10 +33,10 @@ type keptStore struct {
 
 // listStores returns the stores of the archive, none if there is no archive.
 func (a *Archive) listStores(ctx context.Context) (list []keptStore, err error) {
-	if err = a.renewSchema(ctx); err == nil {
-		err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
+	if err = a.on.renewSchema(ctx); err == nil {
+		err = a.on.readTx(ctx, func(t tx) error {
 			list = nil
-			return t.Each(ctx, func(scan func(...any) error) error {
+			return t.eachRow(ctx, func(scan func(...any) error) error {
 				var s keptStore
 				var seen int64
 				err := scan(&s.id, &s.kind, &s.at, &seen)
@@ -50,7 +49,7 @@ func (a *Archive) listStores(ctx context.Context) (list []keptStore, err error) 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return list, err
+	return list, a.wrapError(err)
 }
 
 // ListGone returns the stores whose kept files are gone, some or all. Each lists the sessions that are kept and that the tool has no
@@ -62,9 +61,9 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 	}
 	var gone map[int64]bool
 	var rows map[int64]databaseRows
-	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
+	err = a.on.readTx(ctx, func(t tx) error {
 		gone, rows = map[int64]bool{}, map[int64]databaseRows{} // it may run again
-		return t.Each(ctx, func(scan func(...any) error) error {
+		return t.eachRow(ctx, func(scan func(...any) error) error {
 			var of int64
 			var name string
 			r := new(fileRow)
@@ -84,7 +83,7 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 		}, "SELECT store, name, size, stamp, gone IS NOT NULL FROM files WHERE newest = 1")
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the archive %q: %w", a.path, err)
+		return nil, a.wrapError(err)
 	}
 	for _, s := range list {
 		k, known := a.findKind(s.kind)
@@ -96,7 +95,7 @@ func (a *Archive) ListGone(ctx context.Context) (found []store.Found, err error)
 		}
 		kind := store.Kind{Name: k.Name, Framework: k.Framework, Open: func(ctx context.Context, _ string) (store.Store, error) { return a.openGone(ctx, k, s, false) }}
 		found = append(found, store.Found{
-			Identity: store.Identity{Kind: kind, At: home.KeptScheme + s.at, Why: "kept in " + a.path}, Sessions: store.Uncounted,
+			Identity: store.Identity{Kind: kind, At: home.KeptScheme + s.at, Why: "kept in " + a.Path()}, Sessions: store.Uncounted,
 		})
 	}
 	return found, nil
@@ -136,7 +135,7 @@ type goneStore struct {
 
 // openGone opens the sessions of a store that are gone. all says that the rows of sessions that the tool has are wanted as well.
 func (a *Archive) openGone(ctx context.Context, k engine.Kind, of keptStore, all bool) (store.Store, error) {
-	a = New(a.path, a.kinds) // it is closed with the store
+	a = New(a.address, a.kinds) // it is closed with the store
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	source := a.Source(life, filepath.ToSlash(of.at))
 	s := &goneStore{a: a, kind: k, of: of, source: source, end: end, forks: map[string]store.GivenRows{}}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"hindcast/store/media/sqlitefile"
 )
 
 // mostDecoded bounds the blocks that are remembered decoded.
@@ -19,10 +17,10 @@ type decodedBlock struct {
 }
 
 // readBlock reads and decodes a block, and returns how many bytes it takes.
-func (a *Archive) readBlock(ctx context.Context, t *sqlitefile.Tx, id int64) (raw []byte, stored int, err error) {
+func (a *Archive) readBlock(ctx context.Context, t tx, id int64) (raw []byte, stored int, err error) {
 	var size, encoding int
 	var data []byte
-	found, err := t.First(ctx, []any{&size, &encoding, &data}, "SELECT size, encoding, data FROM blocks WHERE block = ?", id)
+	found, err := t.scanRow(ctx, []any{&size, &encoding, &data}, "SELECT size, encoding, data FROM blocks WHERE block = ?", id)
 	if err == nil && !found {
 		err = fmt.Errorf("%w: there is no block %d", ErrDamaged, id)
 	}
@@ -34,7 +32,7 @@ func (a *Archive) readBlock(ctx context.Context, t *sqlitefile.Tx, id int64) (ra
 }
 
 // findBlock returns the bytes of a block, which may be remembered. They are not to be changed.
-func (a *Archive) findBlock(ctx context.Context, t *sqlitefile.Tx, id int64) ([]byte, error) {
+func (a *Archive) findBlock(ctx context.Context, t tx, id int64) ([]byte, error) {
 	a.mu.Lock()
 	i := slices.IndexFunc(a.blocks, func(b decodedBlock) bool { return b.id == id })
 	if i >= 0 {
@@ -55,34 +53,41 @@ func (a *Archive) findBlock(ctx context.Context, t *sqlitefile.Tx, id int64) ([]
 	return raw, nil
 }
 
+// partsAtOnce is how many parts of a file are asked for at once.
+const partsAtOnce = 64
+
 // readAt reads the bytes of a file from an offset, as io.ReaderAt does.
 func (a *Archive) readAt(ctx context.Context, list []byte, p []byte, offset int64) (n int, err error) {
-	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
+	err = a.on.readTx(ctx, func(t tx) error {
 		n = 0
 		begins := int64(0) // of the part in the file
-		for _, id := range decodeList(list) {
+		for ids := range slices.Chunk(decodeList(list), partsAtOnce) {
 			if n == len(p) {
 				return nil
 			}
-			var in, at, size int64
-			if found, err := t.First(ctx, []any{&in, &at, &size}, "SELECT block, at, size FROM parts WHERE part = ?", id); err != nil {
-				return err
-			} else if !found {
-				return fmt.Errorf("%w: there is no part %d", ErrDamaged, id)
-			}
-			from := offset + int64(n) - begins
-			begins += size
-			if from >= size {
-				continue
-			}
-			raw, err := a.findBlock(ctx, t, in)
-			if err != nil {
+			parts := make(map[int64]placedPart, len(ids))
+			if err := t.findParts(ctx, ids, func(part placedPart) { parts[part.id] = part }); err != nil {
 				return err
 			}
-			if at < 0 || at+size > int64(len(raw)) {
-				return fmt.Errorf("%w: a part lies outside its block", ErrDamaged)
+			for _, id := range ids {
+				part, found := parts[id]
+				if !found {
+					return fmt.Errorf("%w: there is no part %d", ErrDamaged, id)
+				}
+				from := offset + int64(n) - begins
+				begins += part.size
+				if from >= part.size || n == len(p) {
+					continue
+				}
+				raw, err := a.findBlock(ctx, t, part.block)
+				if err != nil {
+					return err
+				}
+				if part.at < 0 || part.at+part.size > int64(len(raw)) {
+					return fmt.Errorf("%w: a part lies outside its block", ErrDamaged)
+				}
+				n += copy(p[n:], raw[part.at+from:part.at+part.size])
 			}
-			n += copy(p[n:], raw[at+from:at+size])
 		}
 		if n < len(p) {
 			return io.EOF

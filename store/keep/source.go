@@ -14,7 +14,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/media/disk"
 	"hindcast/store/media/files"
-	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
 )
 
@@ -58,9 +57,9 @@ func (k *kept) loadFiles() error {
 		return nil
 	}
 	all := map[string]*keptFile{}
-	err := k.a.readTx(k.ctx, func(t *sqlitefile.Tx) error {
+	err := k.a.on.readTx(k.ctx, func(t tx) error {
 		clear(all)
-		return t.Each(k.ctx, func(scan func(...any) error) error {
+		return t.eachRow(k.ctx, func(scan func(...any) error) error {
 			f, name, gone := new(keptFile), "", int64(0)
 			err := scan(&f.id, &name, &f.size, &f.mode, &f.modified, &f.stamp, &f.tag, &f.list, &f.redacted, &gone)
 			if f.gone = gone != 0; f.gone {

@@ -9,12 +9,11 @@ import (
 	"slices"
 
 	"hindcast/store/home"
-	"hindcast/store/media/sqlitefile"
 )
 
 // Verify reads each block, and compares each part with its hash and each file with its tag.
 func (a *Archive) Verify(ctx context.Context) (done home.Verified, err error) {
-	err = a.readTx(ctx, func(t *sqlitefile.Tx) error {
+	err = a.on.readTx(ctx, func(t tx) error {
 		done = home.Verified{}
 		v := verifying{a: a, t: t, parts: map[int64]piece{}}
 		if err := v.readParts(ctx); err != nil {
@@ -23,7 +22,7 @@ func (a *Archive) Verify(ctx context.Context) (done home.Verified, err error) {
 		return v.compareFiles(ctx, &done)
 	})
 	if err != nil {
-		return done, fmt.Errorf("verify %q: %w", a.path, err)
+		return done, fmt.Errorf("verify %q: %w", a.Path(), err)
 	}
 	return done, nil
 }
@@ -31,7 +30,7 @@ func (a *Archive) Verify(ctx context.Context) (done home.Verified, err error) {
 // verifying verifies an archive.
 type verifying struct {
 	a *Archive
-	t *sqlitefile.Tx
+	t tx
 	// parts are the sound parts, with hash and size.
 	parts  map[int64]piece
 	stored int64
@@ -40,7 +39,7 @@ type verifying struct {
 // readParts reads the blocks one after the other.
 func (v *verifying) readParts(ctx context.Context) error {
 	var list []int64
-	if err := v.t.Each(ctx, func(scan func(...any) error) error {
+	if err := v.t.eachRow(ctx, func(scan func(...any) error) error {
 		var id int64
 		err := scan(&id)
 		list = append(list, id)
@@ -54,7 +53,7 @@ func (v *verifying) readParts(ctx context.Context) error {
 			return err
 		}
 		v.stored += int64(stored)
-		if err := v.t.Each(ctx, func(scan func(...any) error) error {
+		if err := v.t.eachRow(ctx, func(scan func(...any) error) error {
 			var p piece
 			var sum []byte
 			if err := scan(&p.id, &sum, &p.at, &p.size); err != nil {
@@ -76,11 +75,11 @@ func (v *verifying) readParts(ctx context.Context) error {
 
 // compareFiles compares each file with its parts.
 func (v *verifying) compareFiles(ctx context.Context, done *home.Verified) error {
-	if err := v.t.Row(ctx, "SELECT count(*) FROM stores").Scan(&done.Stores); err != nil {
+	if _, err := v.t.scanRow(ctx, []any{&done.Stores}, "SELECT count(*) FROM stores"); err != nil {
 		return err
 	}
 	done.Stored = v.stored
-	err := v.t.Each(ctx, func(scan func(...any) error) error {
+	err := v.t.eachRow(ctx, func(scan func(...any) error) error {
 		var name string
 		var r fileRow
 		var newest bool
@@ -118,7 +117,7 @@ func (v *verifying) isSound(r *fileRow) bool {
 	return size == r.size && bytes.Equal(sum.Sum(nil), r.tag)
 }
 
-// shownName returns a kept name for people: the path of a file, or the path of a database with what is kept of it.
+// shownName returns a kept name for people: the path of a file, or the path of a database and a session in it.
 func shownName(name string) string {
 	database, session, is := splitRows(name)
 	switch {

@@ -60,9 +60,9 @@ func All(cache *files.Cache, data string) store.Kinds {
 	return append(all, engine.Servers(append([]engine.Kind{served}, list...)...), bucket.Kind(bucket.Options{}, engine.Finder(list...)))
 }
 
-// Archive returns the archive in a file, which keeps the stores of all kinds, see [keep.New].
-func Archive(path string, cache *files.Cache, data string) *keep.Archive {
-	return keep.New(path, described(cache, data))
+// Archive returns the archive in a file or in the database that a URL names, which keeps the stores of all kinds, see [keep.New].
+func Archive(address string, cache *files.Cache, data string) *keep.Archive {
+	return keep.New(address, described(cache, data))
 }
 
 // described returns the kinds that lie in files or in the tables of one database.

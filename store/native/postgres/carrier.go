@@ -72,7 +72,7 @@ func onTx(what func(native.Tx) error) func(*pg.Tx) error {
 type serverTx struct{ tx *pg.Tx }
 
 func (t serverTx) Exec(_ context.Context, query string, args ...any) error {
-	return t.tx.Later(query, escapeAll(args)...)
+	return t.tx.Later(query, pg.EscapeAll(args)...)
 }
 
 func (t serverTx) Insert(ctx context.Context, key, query string, args ...any) (value int64, err error) {
@@ -81,7 +81,7 @@ func (t serverTx) Insert(ctx context.Context, key, query string, args ...any) (v
 }
 
 func (t serverTx) Row(ctx context.Context, query string, args ...any) native.Row {
-	return row{t.tx.Row(ctx, query, escapeAll(args)...)}
+	return row{t.tx.Row(ctx, query, pg.EscapeAll(args)...)}
 }
 
 // row is a row with any texts.
@@ -90,13 +90,13 @@ type row struct{ native.Row }
 func (r row) Scan(into ...any) error {
 	err := r.Row.Scan(into...)
 	if err == nil {
-		unescapeAll(into)
+		pg.UnescapeAll(into)
 	}
 	return err
 }
 
 func (t serverTx) Rows(ctx context.Context, query string, args ...any) (native.Rows, error) {
-	r, err := t.tx.Rows(ctx, query, escapeAll(args)...)
+	r, err := t.tx.Rows(ctx, query, pg.EscapeAll(args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -116,20 +116,20 @@ func (r *rows) Scan(into ...any) error {
 		if raw, is := to.(*sql.RawBytes); is {
 			*raw, r.into[i] = r.RawValues()[i], nil
 			if r.FieldDescriptions()[i].DataTypeOID == pgtype.TextOID {
-				*raw = sql.RawBytes(unescape(string(*raw)))
+				*raw = sql.RawBytes(pg.Unescape(string(*raw)))
 			}
 		}
 	}
 	if err := r.Rows.Scan(r.into...); err != nil {
 		return err
 	}
-	unescapeAll(r.into)
+	pg.UnescapeAll(r.into)
 	return nil
 }
 
 // Values takes numbers of eight bytes and texts as they came.
 func (t serverTx) Values(ctx context.Context, query string, args []any, give func([]driver.Value) error) error {
-	r, err := t.tx.Rows(ctx, query, escapeAll(args)...)
+	r, err := t.tx.Rows(ctx, query, pg.EscapeAll(args)...)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func value(oid uint32, raw []byte) driver.Value {
 	case oid == pgtype.Int8OID && len(raw) == 8:
 		return int64(binary.BigEndian.Uint64(raw))
 	case oid == pgtype.TextOID:
-		return unescape(string(raw))
+		return pg.Unescape(string(raw))
 	}
 	return raw
 }

@@ -1,4 +1,4 @@
-package postgres
+package pg
 
 import (
 	"encoding/hex"
@@ -9,22 +9,22 @@ import (
 
 // How any text is kept
 //
-// PostgreSQL's texts are UTF-8 without the character NUL, and the names of sessions and snapshots are
+// PostgreSQL's texts are UTF-8 without the character NUL, and the names of sessions, snapshots and files are
 // whatever their writer says. A text that cannot be kept as it is stands as its bytes in
 // hexadecimal digits behind a character that hardly any text begins with, and so does one that
 // begins with that character.
 const escaped = "\x01"
 
-// escape returns a text as a column holds it.
-func escape(text string) string {
+// Escape returns a text as a column of an [Own] holds it.
+func Escape(text string) string {
 	if !strings.HasPrefix(text, escaped) && strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) {
 		return text
 	}
 	return escaped + hex.EncodeToString([]byte(text))
 }
 
-// unescape returns the text that a column holds.
-func unescape(text string) string {
+// Unescape returns the text that a column of an [Own] holds.
+func Unescape(text string) string {
 	digits, is := strings.CutPrefix(text, escaped)
 	if !is {
 		return text
@@ -36,27 +36,27 @@ func unescape(text string) string {
 	return string(plain)
 }
 
-// escapeAll returns the arguments of a statement as columns hold them.
-func escapeAll(args []any) []any {
+// EscapeAll returns the arguments of a statement as columns hold them. It changes nothing in args.
+func EscapeAll(args []any) []any {
 	changed := false
 	for i, arg := range args {
 		text, is := arg.(string)
-		if !is || escape(text) == text {
+		if !is || Escape(text) == text {
 			continue
 		}
 		if !changed {
 			args, changed = slices.Clone(args), true
 		}
-		args[i] = escape(text)
+		args[i] = Escape(text)
 	}
 	return args
 }
 
-// unescapeAll does so to the texts that were scanned.
-func unescapeAll(into []any) {
+// UnescapeAll puts the texts that were scanned from columns back as they were.
+func UnescapeAll(into []any) {
 	for _, to := range into {
 		if text, is := to.(*string); is {
-			*text = unescape(*text)
+			*text = Unescape(*text)
 		}
 	}
 }
