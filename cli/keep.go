@@ -208,7 +208,7 @@ func keepRound(ctx context.Context, h *home.Home, archive home.Archive, how keep
 		if ctx.Err() != nil {
 			return done, nil
 		}
-		if errors.As(err, new(*home.ArchiveError)) { // no other store could be kept either
+		if errors.Is(err, home.ErrArchive) { // no other store could be kept either
 			return done, errors.Join(failed, err)
 		}
 		row := keptStoreJSON{

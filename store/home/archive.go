@@ -2,7 +2,7 @@ package home
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"hindcast/store"
 )
@@ -28,16 +28,8 @@ type Archive interface {
 	Close() error
 }
 
-// ArchiveError says that an archive cannot be read or written, whatever store is kept in it.
-type ArchiveError struct {
-	Path string
-	Err  error
-}
-
-func (e *ArchiveError) Error() string { return fmt.Sprintf("the archive %q: %v", e.Path, e.Err) }
-
-// Unwrap returns the reason.
-func (e *ArchiveError) Unwrap() error { return e.Err }
+// ErrArchive: an archive cannot be read or written, whatever store is kept in it.
+var ErrArchive = errors.New("the archive")
 
 // KeptScheme begins the address of a store with the sessions that are kept and gone; behind it is the path of the store
 // that had them.

@@ -30,6 +30,7 @@ package keep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -83,10 +84,10 @@ func (a *Archive) makeArchive(ctx context.Context) error {
 
 // wrapError returns an error of the database as one of the archive.
 func (a *Archive) wrapError(err error) error {
-	if err == nil || errors.Is(err, errForgotten) || errors.Is(err, context.Canceled) || errors.As(err, new(*home.ArchiveError)) {
+	if err == nil || errors.Is(err, errForgotten) || errors.Is(err, context.Canceled) || errors.Is(err, home.ErrArchive) {
 		return err
 	}
-	return &home.ArchiveError{Path: a.Path(), Err: err}
+	return fmt.Errorf("%w %q: %w", home.ErrArchive, a.Path(), err)
 }
 
 // findKind returns the kind with a name.

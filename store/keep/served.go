@@ -28,6 +28,8 @@ const (
 	onSchema = "SELECT set_config('search_path', 'pg_catalog, hindcast_kept, pg_temp', true)"
 	// oneWriter has transactions that write wait for each other, as they do in a file.
 	oneWriter = "SELECT pg_advisory_xact_lock(7521983, 2)"
+	// hasArchive reads the tables of the catalog: what to_regclass says may be from before oneWriter.
+	hasArchive = "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'hindcast_kept' AND c.relname = 'archive')"
 )
 
 func newServed(server *pg.Server) *served {
@@ -46,7 +48,7 @@ func (s *served) checkVersion(ctx context.Context, t *pg.Tx) error {
 	}
 	var there bool
 	var version int64
-	err := t.Row(ctx, "SELECT to_regclass('hindcast_kept.archive') IS NOT NULL").Scan(&there)
+	err := t.Row(ctx, hasArchive).Scan(&there)
 	if err == nil && !there {
 		err = fmt.Errorf("the database holds no archive: %w", fs.ErrNotExist)
 	}
@@ -90,7 +92,7 @@ func (s *served) makeTables(ctx context.Context) error {
 			return err
 		}
 		var there bool
-		if err := t.Row(ctx, "SELECT to_regclass('hindcast_kept.archive') IS NOT NULL").Scan(&there); err != nil || there {
+		if err := t.Row(ctx, hasArchive).Scan(&there); err != nil || there {
 			return err
 		}
 		for statement := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(servedSQL), ";"), ";\n") {
