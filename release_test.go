@@ -23,26 +23,10 @@ func TestRelease_isTheSameInEachFolder(t *testing.T) {
 	if os.Getenv(skip.All) == "" {
 		t.Skip(skip.All + " asks for a release")
 	}
-	list, err := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var made [2]string
 	for i := range made {
 		dir := filepath.Join(t.TempDir(), strings.Repeat("further/", i))
-		for _, name := range strings.Fields(string(list)) {
-			if strings.HasPrefix(name, "testdata/") {
-				continue
-			}
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			to := filepath.Join(dir, filepath.FromSlash(name))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o755)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		copySources(t, dir)
 		made[i] = filepath.Join(dir, "made")
 		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, ".ci", "release"), "v1.2.3", made[i], "-only", "linux/amd64,windows/amd64", "-archives")
 		cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1764500000")
@@ -77,6 +61,61 @@ func TestRelease_isTheSameInEachFolder(t *testing.T) {
 		for _, want := range wants {
 			if err != nil || !strings.Contains(string(text), want) {
 				t.Errorf("%s lacks %s: %v\n%s", name, want, err, text)
+			}
+		}
+	}
+}
+
+// copySources copies the files of the repository, without testdata, into a folder.
+func copySources(t *testing.T, dir string) {
+	t.Helper()
+	list, err := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(list)) {
+		if strings.HasPrefix(name, "testdata/") {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// One command gives the modules another path: all that they import is found under it then, and nothing under the old one.
+func TestModule_isRenamed(t *testing.T) {
+	skip.Process(t)
+	dir := t.TempDir()
+	copySources(t, dir)
+	run := func(name string, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	const renamed = "example.com/you/hindcast"
+	run(filepath.Join(dir, ".ci", "module"), renamed)
+	adapters, err := filepath.Glob(filepath.Join(dir, "agent", "adapt", "*", "go.mod"))
+	if err != nil || len(adapters) == 0 {
+		t.Fatalf("no adapters: %v", err)
+	}
+	for _, at := range append(adapters, filepath.Join(dir, "go.mod")) {
+		list := run("go", "list", "-C", filepath.Dir(at), "-e", "-deps", "-f", "{{.ImportPath}}{{with .Error}} {{.}}{{end}}", "./...")
+		if !strings.Contains(list, renamed+"/model\n") {
+			t.Errorf("%s: nothing has the new path", at)
+		}
+		for line := range strings.Lines(list) {
+			if strings.HasPrefix(line, module) || strings.Contains(line, " ") {
+				t.Errorf("%s: %s", at, line)
 			}
 		}
 	}

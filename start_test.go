@@ -36,7 +36,7 @@ func TestStart_makesLittle(t *testing.T) {
 		bytes, _ := strconv.Atoi(found[2])
 		allocs, _ := strconv.Atoi(found[3])
 		all.bytes, all.allocs = all.bytes+bytes, all.allocs+allocs
-		if !strings.HasPrefix(name, "hindcast/") {
+		if !strings.HasPrefix(name, module) {
 			continue
 		}
 		own.bytes, own.allocs = own.bytes+bytes, own.allocs+allocs
