@@ -387,7 +387,11 @@ func (m *Message) AddContent(content Value) {
 		case "text":
 			b = TextBlock(v.Get("text").Raw())
 		case "thinking":
-			b = Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
+			words := v.Get("thinking")
+			if !words.There() { // Droid's first versions
+				words = v.Get("text")
+			}
+			b = Block{Kind: conversation.Reasoning, Body: words.Raw()}
 		case "tool_use":
 			b = Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("input").Raw()}
 		case "tool_result":

@@ -17,6 +17,20 @@ import (
 // text is a block of text.
 func textBlock(words string) Block { return TextBlock(jsontape.AppendQuoted(nil, words)) }
 
+// A thought has its words in a member of its type, or as a text has them.
+func TestMessage_AddContent(t *testing.T) {
+	for _, text := range []string{`[{"type":"thinking","thinking":"hm"}]`, `[{"type":"thinking","text":"hm"}]`} {
+		v, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m Message
+		if m.AddContent(v); len(m.Blocks) != 1 || m.Blocks[0].Kind != conversation.Reasoning || string(m.Blocks[0].Body) != `"hm"` {
+			t.Errorf("%s: %v", text, m.Blocks)
+		}
+	}
+}
+
 func TestSaid_Title(t *testing.T) {
 	long := strings.Repeat("long ", 100)
 	call := func(name string) Block {

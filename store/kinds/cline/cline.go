@@ -101,8 +101,10 @@ func storageAbove(dir string, t tree.Tree) int {
 	switch {
 	case has(filepath.Base(dir) + messagesEnd):
 		return 1
-	case has(historyFile):
+	case has(historyFile) && filepath.Base(filepath.Dir(dir)) == tasksFolder:
 		return 2
+	case has(historyFile):
+		return 1
 	case filepath.Base(dir) == tasksFolder:
 		return 1
 	}
@@ -117,7 +119,10 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	if _, err := in.List("."); err != nil {
 		return nil, err
 	}
-	for _, pattern := range []string{"*/*" + messagesEnd, tasksFolder + "/*/" + historyFile} {
+	for i, pattern := range []string{"*/*" + messagesEnd, tasksFolder + "/*/" + historyFile, "*/" + historyFile} {
+		if i == 2 && len(list) > 0 { // the last is for copies of tasks
+			break
+		}
 		for _, file := range chat.Match(in, pattern) {
 			list = append(list, f.Spot(file))
 		}

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -239,4 +240,20 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Copies of tasks are read wherever they lie.
+func TestOpen_copiedTasks(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "copies")
+	for _, id := range []string{"1", "2"} {
+		file := filepath.Join(home, id, historyFile)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(`[{"role":"user","content":"look"}]`), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at, want := range map[string]int{home: 2, filepath.Join(home, "1"): 1, filepath.Join(home, "2", historyFile): 1} {
+		if list := storetest.Sessions(t, storetest.OpenStore(t, Kind(nil).Kind, at)); len(list) != want || list[0].Title != "look" {
+			t.Errorf("%s: %+v", at, list)
+		}
+	}
 }
