@@ -4,11 +4,31 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hindcast/store/storetest/chattest"
 	"hindcast/store/storetest/program"
 )
+
+// The protocol's own inspector lists what the server has, and calls it.
+func TestInterop_inspector(t *testing.T) {
+	inspector := chattest.Program(t, "mcp-inspector", "node_modules", ".bin", "mcp-inspector")
+	hindcast, dir := program.Path(t), t.TempDir()
+	if out := chattest.Run(t, dir, dir, hindcast+" demo"); !strings.Contains(out, "21 snapshots") {
+		t.Fatal(out)
+	}
+	for asked, want := range map[string]string{
+		"tools/list": `"name": "search"`, "resources/templates/list": `"uriTemplate": "hindcast://{+session}/transcript"`,
+		"tools/call --tool-name sessions":                         `\"id\":\"trip-planner\"`,
+		"tools/call --tool-name search --tool-arg pattern=Lyon":   `trip-planner`,
+		"resources/read --uri hindcast://trip-planner/transcript": `"mimeType": "text/markdown"`,
+	} {
+		if out := chattest.Run(t, dir, dir, inspector+" --cli "+hindcast+" mcp --method "+asked); !strings.Contains(out, want) {
+			t.Errorf("%s lacks %s:\n%s", asked, want, out)
+		}
+	}
+}
 
 // Coding agents ask about their own sessions, by the words of their own configuration.
 func TestInterop_agentsAsk(t *testing.T) {
