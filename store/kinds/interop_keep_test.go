@@ -22,48 +22,74 @@ import (
 // resumers are the agents whose sessions are kept, by their kinds.
 var resumers = []string{"claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "qwen"}
 
-// Each agent wrote a session, which is kept, deleted and given back: it is as it was byte for byte, the agent resumes it, and its model is
-// sent all that was said.
+// TestInterop_giveBack has each tool write sessions, which are kept, deleted and given back: each is as it was, the tool resumes it, and its
+// model is sent what it was sent before. testdata/interop/kept.txt says how many sessions of each.
 func TestInterop_giveBack(t *testing.T) {
 	skip.Sequential(t)
-	for _, kind := range resumers {
-		t.Run(kind, func(t *testing.T) {
+	var proven keptMatrix
+	t.Run("all", func(t *testing.T) {
+		for _, kind := range resumers {
+			t.Run(kind, func(t *testing.T) {
+				t.Parallel()
+				giveFilesBack(t, kind)
+				proven.note(kind+", files", keptCounts{1, 1, 1})
+			})
+		}
+		t.Run("deepagents", func(t *testing.T) {
 			t.Parallel()
-			a := chattest.StartAgent(t, kind)
-			into := targetStore(t, kind, a.Home)
-			call, session := writeSession(t, a, into)
-			archive := kinds.Archive(filepath.Join(t.TempDir(), "kept.db"), nil, "")
-			defer archive.Close()
-			k, _ := allKinds.FindKind(kind)
-			found := store.Found{Identity: store.Identity{Kind: k, At: into.Address()}}
-			if _, err := archive.Keep(t.Context(), found); err != nil {
-				t.Fatal(err)
-			}
-			was := deleteSession(t, found.At, session)
-			gone := goneStore(t, archive, found)
-			plan, err := gone.Features().Plan(t.Context(), model.Change{Op: model.OpGiveBack, Ref: model.Ref{Session: session}})
-			if err == nil {
-				_, err = gone.Features().Apply(context.WithoutCancel(t.Context()), plan)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			for path, data := range was {
-				if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
-					t.Errorf("%s is not as it was: %v", path, err)
-				}
-			}
-			live, err := k.Open(t.Context(), found.At)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer live.Close()
-			const prompt = "behind-the-gap"
-			want := saidLines(append(handedOver(readTalk(t, live, session)), chattest.Said{Is: "user", Text: prompt}))
-			if got := saidLines(a.Ask(t, call, prompt)); !slices.Equal(got, want) || !strings.Contains(strings.Join(got, "\n"), firstPrompt) {
-				t.Errorf("the model is sent\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-			}
+			proven.note("deepagents, rows", giveThreadBack(t))
 		})
+		for _, sdk := range keptSDKs {
+			t.Run(sdk.kind, func(t *testing.T) {
+				t.Parallel()
+				proven.note(sdk.kind+", rows", sdk.giveRowsBack(t))
+			})
+		}
+	})
+	if len(proven.rows) == len(resumers)+1+len(keptSDKs) { // else a tool is missing
+		holdTable(t, "kept.txt", proven.draw())
+	}
+}
+
+// giveFilesBack keeps, deletes and gives back a session that an agent wrote, and has the agent resume it: its model is sent all that was said.
+func giveFilesBack(t *testing.T, kind string) {
+	t.Helper()
+	a := chattest.StartAgent(t, kind)
+	into := targetStore(t, kind, a.Home)
+	call, session := writeSession(t, a, into)
+	archive := kinds.Archive(filepath.Join(t.TempDir(), "kept.db"), nil, "")
+	defer archive.Close()
+	k, _ := allKinds.FindKind(kind)
+	found := store.Found{Identity: store.Identity{Kind: k, At: into.Address()}}
+	if _, err := archive.Keep(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	was := deleteSession(t, found.At, session)
+	gone := goneStore(t, archive, found)
+	plan, err := gone.Features().Plan(t.Context(), model.Change{Op: model.OpGiveBack, Ref: model.Ref{Session: session}})
+	if err == nil {
+		_, err = gone.Features().Apply(context.WithoutCancel(t.Context()), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, data := range was {
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
+			t.Errorf("%s is not as it was: %v", path, err)
+		}
+	}
+	live, err := k.Open(t.Context(), found.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	const prompt = "behind-the-gap"
+	want := saidLines(append(handedOver(readTalk(t, live, session)), chattest.Said{Is: "user", Text: prompt}))
+	if got := saidLines(a.Ask(t, call, prompt)); !slices.Equal(got, want) || !strings.Contains(strings.Join(got, "\n"), firstPrompt) {
+		t.Errorf("the model is sent\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if t.Failed() {
+		t.FailNow()
 	}
 }
 

@@ -18,8 +18,9 @@ def run(of):
     record.SENT.clear()
     call, waits = of["call"], []
     if "continue_run" in call:
-        names = eval(call.replace("agent.continue_run", "dict").replace("[…]", "[]"))
-        waits = agent.get_run_output(run_id=names["run_id"], session_id=names["session_id"]).requirements
+        owner = call.partition(".")[0]
+        names = eval(call.replace(owner + ".continue_run", "dict").replace("[…]", "[]"))
+        waits = {"agent": agent, "team": team}[owner].get_run_output(run_id=names["run_id"], session_id=names["session_id"]).requirements or []
         for one in waits:
             one.confirm()
         call = call.replace("[…]", "waits")
