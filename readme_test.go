@@ -816,6 +816,7 @@ func letters(name string) string {
 func TestREADME_agentsAreThoseThatTheTestsRun(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("testdata", "interop", "agents", "install"))
 	files, globErr := filepath.Glob(filepath.Join("store", "kinds", "*", "interop_test.go"))
+	files = append(files, filepath.Join("mcp", "interop_test.go"))
 	if err != nil || globErr != nil {
 		t.Fatal(err, globErr)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // The protocol's own inspector lists what the server has, and calls it.
-func TestInterop_inspector(t *testing.T) {
+func TestInterop_mcpInspector(t *testing.T) {
 	inspector := chattest.Program(t, "mcp-inspector", "node_modules", ".bin", "mcp-inspector")
 	hindcast, dir := program.Path(t), t.TempDir()
 	if out := chattest.Run(t, dir, dir, hindcast+" demo"); !strings.Contains(out, "21 snapshots") {
@@ -31,7 +31,7 @@ func TestInterop_inspector(t *testing.T) {
 }
 
 // Coding agents ask about their own sessions, by the words of their own configuration.
-func TestInterop_agentsAsk(t *testing.T) {
+func TestInterop_claudeCodeAndCodexAsk(t *testing.T) {
 	hindcast := program.Path(t)
 	for kind, how := range map[string]struct{ first, asks, knows string }{
 		"claude-code": {
