@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +118,31 @@ func TestKeep_served(t *testing.T) {
 	v, err := a.Verify(t.Context())
 	if err != nil || len(v.Damaged) > 0 || v.Files < files {
 		t.Errorf("verified %+v of %d files, %v", v, files, err)
+	}
+}
+
+// TestKeep_servedRedact keeps a transcript into a database without a secret that is in it, and then as it is.
+func TestKeep_servedRedact(t *testing.T) {
+	cluster := pgtest.SharedCluster(t)
+	address := cluster.Database(t)
+	x := keepTranscript(t)
+	line := []byte(`{"type":"user","uuid":"6f1a9a1e-0000-4000-8000-000000000001","sessionId":"7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789","message":{"role":"user","content":"the key is ` + secretKey + `"}}` + "\n")
+	x.write(t, line)
+	a := archiveAt(t, address)
+	for want, keepAll := range []func() error{
+		func() error { _, err := a.KeepRedacted(t.Context(), x.Found); return err },
+		func() error { _, err := a.Keep(t.Context(), x.Found); return err },
+	} {
+		if err := keepAll(); err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := a.Source(t.Context(), filepath.ToSlash(filepath.Dir(x.file))).Tree().Read(filepath.Base(x.file), nil)
+		if err != nil || len(got) != len(line) || bytes.Count(got, []byte(secretKey)) != want {
+			t.Errorf("kept is %q, %v", got, err)
+		}
+		if n := queryServer(t, address, "SELECT count(*)::text FROM hindcast_kept.files WHERE newest = 1 AND redacted"); n != []string{"1", "0"}[want] {
+			t.Errorf("%s files are redacted", n)
+		}
 	}
 }
 
@@ -372,5 +399,58 @@ func TestKeep_servedCommands(t *testing.T) {
 	}
 	if out := run("keep", "verify"); !strings.Contains(out, "each byte is as it was kept") {
 		t.Errorf("verify:\n%s", out)
+	}
+}
+
+// BenchmarkKeep keeps 300 transcripts, or 10,000 with HINDCAST_FULL, into a file and into a database: how fast, in how much of their size, and
+// how long it takes again with nothing new.
+func BenchmarkKeep(b *testing.B) {
+	count, random := storetest.Sized(300, 10_000), rand.New(rand.NewPCG(3, 0))
+	words := make([]string, 4000)
+	for i := range words {
+		words[i] = strconv.FormatUint(random.Uint64N(1<<30), 36)
+	}
+	at := filepath.Join(b.TempDir(), ".claude")
+	dir := filepath.Join(at, "projects", "-home-demo")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		b.Fatal(err)
+	}
+	then, size := time.Now().Add(-time.Hour), 0
+	for i := range count {
+		id := fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)
+		var text []byte
+		for n := 0; len(text) < 27_000; n++ {
+			text = fmt.Appendf(text, `{"parentUuid":null,"isSidechain":false,"type":"user","sessionId":"%s","uuid":"%08x-0000-4000-8000-%012x","message":{"role":"user","content":"`, id, random.Uint32(), n)
+			for range 60 {
+				text = append(append(text, words[random.IntN(len(words))]...), ' ')
+			}
+			text = append(text, "\"}}\n"...)
+		}
+		file := filepath.Join(dir, id+".jsonl")
+		if err := errors.Join(os.WriteFile(file, text, 0o600), os.Chtimes(file, then, then)); err != nil {
+			b.Fatal(err)
+		}
+		size += len(text)
+	}
+	k, _ := allKinds.FindKind("claude-code")
+	found := store.Found{Identity: store.Identity{Kind: k, At: at}}
+	for name, address := range map[string]string{"file": filepath.Join(b.TempDir(), "kept.db"), "database": pgtest.New(b, "fsync=on").Database(b)} {
+		b.Run(name, func(b *testing.B) {
+			a := kinds.Archive(address, nil, "")
+			defer a.Close()
+			began := time.Now()
+			done, err := a.Keep(b.Context(), found)
+			if err != nil {
+				b.Fatal(err)
+			}
+			took, again := time.Since(began), time.Now()
+			if _, err := a.Keep(b.Context(), found); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(time.Since(again).Milliseconds()), "ms-again")
+			b.ReportMetric(float64(size)/1e6/took.Seconds(), "MB/s")
+			b.ReportMetric(100*float64(done.Stored)/float64(size), "%-of-size")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }
