@@ -1,7 +1,7 @@
 // Package cursor reads the sessions of Cursor.
 //
 //	User/globalStorage/state.vscdb              the editor: rows composerData:SESSION and bubbleId:SESSION:MESSAGE
-//	User/workspaceStorage/HASH/state.vscdb      its chats before 0.47, in one row
+//	User/workspaceStorage/HASH/state.vscdb      its chats before 0.47, in one row, or where they are gone its prompts
 //	User/workspaceStorage/HASH/workspace.json   the folder of a workspace
 //	~/.cursor/chats/HASH/SESSION/store.db       cursor-agent: messages by their hashes, and a root that names them
 //	~/.cursor/chats/HASH/SESSION/meta.json      its folder

@@ -327,3 +327,32 @@ func TestSessions_flat(t *testing.T) {
 		}
 	}
 }
+
+// A workspace whose chats are gone has its prompts still.
+func TestSessions_prompts(t *testing.T) {
+	const prompts = `[{"text":"name it well","commandType":4},{"text":"and test it","commandType":4}]`
+	for chats, want := range map[string]string{"": "prompts", `{"tabs":[{"tabId":"t","bubbles":[{"type":"user","text":"hi"}]}]}`: "t"} {
+		home := t.TempDir()
+		file := filepath.Join(home, workspaces, "2c3d", database)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		db := sqlitefile.NewOwn(file, "&_pragma=synchronous(0)", nil)
+		err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) error {
+			_, made := tx.Exec(t.Context(), "CREATE TABLE ItemTable (key TEXT UNIQUE, value BLOB)")
+			_, first := tx.Exec(t.Context(), "INSERT INTO ItemTable VALUES (?, ?)", promptsRow, []byte(prompts))
+			_, second := tx.Exec(t.Context(), "INSERT INTO ItemTable VALUES (?, ?)", tabRows[0], []byte(chats))
+			return errors.Join(made, first, second)
+		})
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s := storetest.OpenStore(t, Kind(nil).Kind, home)
+		if list := storetest.Sessions(t, s); len(list) != 1 || list[0].ID != want {
+			t.Fatalf("%+v", list)
+		}
+		if headers := storetest.Headers(t, s, want); want == "prompts" && (len(headers) != 2 || headers[0].Title != "name it well") {
+			t.Errorf("%+v", headers)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/sqlitefile"
@@ -21,8 +22,9 @@ const composerPrefix, bubblePrefix = "composerData:", "bubbleId:"
 
 func bubbleKey(session, id string) string { return bubblePrefix + session + ":" + id }
 
-// tabMark begins the part of a chat before 0.47, and tabRows are the rows of a workspace that have such chats.
-const tabMark = "tab:"
+// tabMark begins the part of a chat before 0.47, and tabRows are the rows of a workspace that have such chats. promptsRow has the
+// prompts of a workspace; they count where it has no chats any more.
+const tabMark, promptsRow = "tab:", "aiService.prompts"
 
 var tabRows = []string{"workbench.panel.aichat.view.aichat.chatdata", "composer.composerData"}
 
@@ -150,14 +152,19 @@ func listTabs(ctx context.Context, t *sqlitefile.Tx, folders map[string]string, 
 // eachTab calls yield with each chat in the rows of a workspace, and the key of its row.
 func eachTab(ctx context.Context, t *sqlitefile.Tx, yield func(key string, tab chat.Value, size int)) error {
 	has, err := t.Columns(ctx, "ItemTable")
-	for i := 0; err == nil && i < len(tabRows) && has["key"] && has["value"]; i++ {
+	rows, some := append(slices.Clip(tabRows), promptsRow), false
+	for i := 0; err == nil && i < len(rows) && has["key"] && has["value"]; i++ {
 		var data []byte
-		_, err = t.First(ctx, []any{&data}, "SELECT value FROM ItemTable WHERE key = ?", tabRows[i])
+		_, err = t.First(ctx, []any{&data}, "SELECT value FROM ItemTable WHERE key = ?", rows[i])
 		v, _ := chat.Parse(data) // of a damaged one there are no chats
+		if rows[i] == promptsRow && !some && v.Kind() == jsontape.Array {
+			yield(promptsRow, v, len(v.Raw()))
+		}
 		for _, list := range []string{"tabs", "allComposers"} {
 			for tab := range v.Get(list).Each() {
 				if tabID(tab) != "" {
-					yield(tabRows[i], tab, len(tab.Raw()))
+					some = true
+					yield(rows[i], tab, len(tab.Raw()))
 				}
 			}
 		}
@@ -166,11 +173,17 @@ func eachTab(ctx context.Context, t *sqlitefile.Tx, yield func(key string, tab c
 }
 
 func tabID(tab chat.Value) string {
+	if tab.Kind() == jsontape.Array {
+		return "prompts"
+	}
 	return cmp.Or(tab.Get("tabId").Text(), tab.Get("composerId").Text())
 }
 
 // tabMessages returns the messages that stand in the record of a session.
 func tabMessages(record chat.Value) func(yield func(chat.Value) bool) {
+	if record.Kind() == jsontape.Array {
+		return record.Each()
+	}
 	if list := record.Get("bubbles"); list.There() {
 		return list.Each()
 	}
