@@ -125,21 +125,50 @@ func findMissing(ctx context.Context, t *sqlitefile.Tx, tables map[string]string
 
 // noteForeign notes why a database without the tables is not read.
 func (d *Databases) noteForeign(ctx context.Context, t *sqlitefile.Tx, name string) error {
+	reason, err := d.describeLack(ctx, t)
+	if err != nil {
+		return err
+	}
 	for table, why := range d.Unread {
 		has, err := t.Columns(ctx, table)
 		if err != nil {
 			return err
 		}
 		if len(has) > 0 {
-			d.mu.Lock()
-			if d.foreign == nil {
-				d.foreign = map[string]string{}
-			}
-			d.foreign[name] = why
-			d.mu.Unlock()
+			reason = why
 		}
 	}
+	if reason != "" {
+		d.mu.Lock()
+		if d.foreign == nil {
+			d.foreign = map[string]string{}
+		}
+		d.foreign[name] = reason
+		d.mu.Unlock()
+	}
 	return nil
+}
+
+// describeLack returns which tables and columns a database lacks that has another table of the agent's whole, or "".
+func (d *Databases) describeLack(ctx context.Context, t *sqlitefile.Tx) (string, error) {
+	var lacks []string
+	for _, table := range slices.Sorted(maps.Keys(d.Tables)) {
+		has, err := t.Columns(ctx, table)
+		if err != nil {
+			return "", err
+		}
+		missing := slices.DeleteFunc(strings.Fields(d.Tables[table]), func(column string) bool { return has[column] })
+		switch {
+		case len(has) == 0:
+			lacks = append(lacks, "the table "+table)
+		case len(missing) > 0:
+			lacks = append(lacks, "in "+table+" "+strings.Join(missing, ", "))
+		}
+	}
+	if len(lacks) == len(d.Tables) {
+		return "", nil
+	}
+	return "the database has the agent's tables in part: it lacks " + strings.Join(lacks, ", and "), nil
 }
 
 // foreignReason returns why a database of some names is not read, "" where there is no reason.

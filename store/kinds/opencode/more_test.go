@@ -560,3 +560,12 @@ func TestCalls_quoted(t *testing.T) {
 		t.Errorf("they are %+v, %v", calls, err)
 	}
 }
+
+// A database with a part of the tables is refused with the names that it lacks.
+func TestOpen_lacksColumns(t *testing.T) {
+	dir := edited(t, "../../../testdata/coding/opencode", "ALTER TABLE part DROP COLUMN data")
+	why, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(dir, "opencode.db"))
+	if ok || err != nil || !strings.HasSuffix(why, "it lacks in part data") {
+		t.Errorf("%q, %v, %v", why, ok, err)
+	}
+}
