@@ -35,18 +35,24 @@ func TestInterop_giveBack(t *testing.T) {
 				proven.note(kind+", files", keptCounts{1, 1, 1})
 			})
 		}
-		t.Run("deepagents", func(t *testing.T) {
+		for _, x := range askedAgents {
+			t.Run(x.row, func(t *testing.T) {
+				t.Parallel()
+				proven.note(x.row, giveAskedBack(t, x.kind, x.begin, x.store))
+			})
+		}
+		t.Run("strands", func(t *testing.T) {
 			t.Parallel()
-			proven.note("deepagents, rows", giveThreadBack(t))
+			proven.note("strands, files", giveStrandsBack(t))
 		})
 		for _, sdk := range keptSDKs {
-			t.Run(sdk.kind, func(t *testing.T) {
+			t.Run(sdk.row, func(t *testing.T) {
 				t.Parallel()
-				proven.note(sdk.kind+", rows", sdk.giveRowsBack(t))
+				proven.note(sdk.row, sdk.giveBack(t))
 			})
 		}
 	})
-	if len(proven.rows) == len(resumers)+1+len(keptSDKs) { // else a tool is missing
+	if len(proven.rows) == len(resumers)+len(askedAgents)+1+len(keptSDKs) { // else a tool is missing
 		holdTable(t, "kept.txt", proven.draw())
 	}
 }

@@ -1,9 +1,11 @@
 package kinds_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/handover"
 	"hindcast/store"
 	"hindcast/store/kinds"
 	"hindcast/store/storetest"
@@ -47,33 +50,34 @@ func (m *keptMatrix) draw() string {
 	return b.String()
 }
 
-// keptSDK has an SDK write databases, and ask its model in them.
+// keptSDK has an SDK write stores, and ask its model in them. It is a row of the matrix.
 type keptSDK struct {
-	kind, sdk, program string
-	// into is where the program writes, below a folder, and files are the databases there.
+	row, kind, sdk, program string
+	// into is where the program writes, below a folder, and files are the databases and folders there.
 	into  string
 	files []string
-	// ask resumes sessions in a database and in its twin, and returns what the model is sent in each.
+	// ask resumes sessions in a store and in its twin, and returns what the model is sent in each.
 	ask func(t *testing.T, g graphs, was, twin []keptHead) (before, after []any)
 }
 
-// keptHead is the head of a session of a database, with the call that resumes it.
+// keptHead is the head of a session of a store, with the call that resumes it.
 type keptHead struct {
 	db, session, id, call string
 	state                 json.RawMessage
 }
 
 var keptSDKs = []keptSDK{
-	{"adk", "adk", "sessions.py", ".", []string{"sqlite.db", "database.db"}, askADKKept},
-	{"agno", "agno", "forks.py", "sessions.db", []string{"sessions.db"}, askAgnoKept},
-	{"crewai", "crewai", "crews.py", ".", []string{"sqlite/crew.db"}, askCrewKept},
-	{"langgraph", "langgraph", "states.py", "checkpoints.db", []string{"checkpoints.db"}, askGraphKept},
-	{"openai-agents", "openai-agents", "sessions.py", ".", []string{"sqlite.db", "advanced.db", "sqlalchemy.db"}, askAgentsKept},
+	{"adk, rows", "adk", "adk", "sessions.py", ".", []string{"sqlite.db", "database.db"}, askADKKept},
+	{"agno, rows", "agno", "agno", "forks.py", "sessions.db", []string{"sessions.db"}, askAgnoKept},
+	{"crewai, files", "crewai", "crewai", "crews.py", ".", []string{"json"}, askCrewKept},
+	{"crewai, rows", "crewai", "crewai", "crews.py", ".", []string{"sqlite/crew.db"}, askCrewKept},
+	{"langgraph, rows", "langgraph", "langgraph", "states.py", "checkpoints.db", []string{"checkpoints.db"}, askGraphKept},
+	{"openai-agents, rows", "openai-agents", "openai-agents", "sessions.py", ".", []string{"sqlite.db", "advanced.db", "sqlalchemy.db"}, askAgentsKept},
 }
 
-// giveRowsBack has the SDK write its databases. In a twin of each all sessions are kept, deleted and given back: of each the SDK sends its model
-// the same as in the database that was left alone.
-func (s *keptSDK) giveRowsBack(t *testing.T) (n keptCounts) {
+// giveBack has the SDK write its stores. In a twin of each all sessions are kept, deleted and given back: of each the SDK sends its model
+// the same as in the store that was left alone.
+func (s *keptSDK) giveBack(t *testing.T) (n keptCounts) {
 	t.Helper()
 	g, dir := interopProgram(t, s.sdk, s.program), t.TempDir()
 	g.says(t, "write", filepath.Join(dir, s.into), nil, nil)
@@ -109,7 +113,7 @@ func (s *keptSDK) giveRowsBack(t *testing.T) (n keptCounts) {
 	return n
 }
 
-// keepAndDelete keeps all sessions of a database, deletes their rows, and gives each back.
+// keepAndDelete keeps all sessions of a database or a folder, deletes their rows or files, and gives each back.
 func keepAndDelete(t *testing.T, kind, db string) {
 	t.Helper()
 	archive := kinds.Archive(filepath.Join(t.TempDir(), "kept.db"), nil, "")
@@ -118,6 +122,17 @@ func keepAndDelete(t *testing.T, kind, db string) {
 	found := store.Found{Identity: store.Identity{Kind: k, At: db}}
 	if _, err := archive.Keep(t.Context(), found); err != nil {
 		t.Fatal(err)
+	}
+	if info, err := os.Stat(db); err != nil || info.IsDir() {
+		files := readAll(t, db)
+		if err := os.RemoveAll(db); err != nil {
+			t.Fatal(err)
+		}
+		giveAllBack(t, goneStore(t, archive, found))
+		if now := readAll(t, db); !maps.Equal(now, files) {
+			t.Fatalf("%d files are back of %d, or not as they were", len(now), len(files))
+		}
+		return
 	}
 	rows := rowsOf(t, db)
 	for _, one := range listRows(t, kind, db) {
@@ -130,7 +145,7 @@ func keepAndDelete(t *testing.T, kind, db string) {
 	sameRows(t, kind, rowsOf(t, db), rows)
 }
 
-// headsIn returns the heads of the sessions in a database that no other one started.
+// headsIn returns the heads of the sessions in a store that no other one started.
 func headsIn(t *testing.T, kind, db string) (list []keptHead) {
 	t.Helper()
 	k, _ := allKinds.FindKind(kind)
@@ -149,10 +164,13 @@ func headsIn(t *testing.T, kind, db string) (list []keptHead) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(calls) == 0 { // a run of a member, with which its team goes on
+		head := keptHead{db: db, session: info.ID, id: headers[i].ID, state: stateOf(t, s, &headers[i])}
+		if len(calls) > 0 {
+			head.call = calls[0].Call
+		} else if kind == "agno" { // a run of a member, with which its team goes on
 			continue
 		}
-		list = append(list, keptHead{db, info.ID, headers[i].ID, calls[0].Call, stateOf(t, s, &headers[i])})
+		list = append(list, head)
 	}
 	return list
 }
@@ -257,24 +275,80 @@ func askAgentsKept(t *testing.T, g graphs, was, twin []keptHead) (before, after 
 	return halves(sent)
 }
 
-// giveThreadBack has Deep Agents Code write a thread, which is kept, deleted and given back, and resume it: its model is sent all that was
-// said.
-func giveThreadBack(t *testing.T) keptCounts {
+// askedAgents are agents that no session is continued in: the call that begins one, and where they have it below their home.
+var askedAgents = []struct{ row, kind, begin, store string }{
+	{"deepagents, rows", "deepagents", "dcode -r new", ".deepagents/.state/sessions.db"},
+	{"kimi-cli, files", "kimi-cli", "kimi --session 0b6c7f9e-5d0a-4b69-9f0c-0f2ed0f7b901", ".kimi/sessions"},
+}
+
+// giveAskedBack has an agent write a session, which is kept, deleted and given back, and resume it: its model is sent all that was said.
+func giveAskedBack(t *testing.T, kind, begin, at string) keptCounts {
 	t.Helper()
-	a := chattest.StartAgent(t, "deepagents")
-	a.Ask(t, "dcode -r new", "one question")
-	db := filepath.Join(a.Home, ".deepagents", ".state", "sessions.db")
-	heads := headsIn(t, "deepagents", db)
+	a := chattest.StartAgent(t, kind)
+	a.Ask(t, begin, "one question")
+	at = filepath.Join(a.Home, filepath.FromSlash(at))
+	heads := headsIn(t, kind, at)
 	if len(heads) != 1 {
 		t.Fatalf("it wrote %+v", heads)
 	}
-	keepAndDelete(t, "deepagents", db)
+	keepAndDelete(t, kind, at)
 	var got []string
-	for _, said := range a.Ask(t, heads[0].call, "behind the gap") {
+	call := cmp.Or(heads[0].call, begin) // the usual place of kimi-cli is below another home
+	for _, said := range a.Ask(t, call, "behind the gap") {
 		got = append(got, said.Is+" "+said.Text)
 	}
 	if want := []string{"user one question", "assistant reply to: one question", "user behind the gap"}; !slices.Equal(got, want) {
-		t.Fatalf("%s: the model is sent\n%q\nwant\n%q", heads[0].call, got, want)
+		t.Fatalf("%s: the model is sent\n%q\nwant\n%q", call, got, want)
 	}
 	return keptCounts{1, 1, 1}
+}
+
+// giveStrandsBack keeps, deletes and gives back sessions of Strands, and has the SDK go on from each: its model is sent what was handed over to it.
+func giveStrandsBack(t *testing.T) (n keptCounts) {
+	t.Helper()
+	dir := t.TempDir()
+	into, ask := startStrands(t, dir)
+	var sources []*handover.Source
+	var plans []*model.Plan
+	s := openData(t, continued[0].store)
+	for _, h := range somePositions(headersOf(t, s, continued[0].session), 3) {
+		if from, plan := planFrom(t, into, s, h, dir); plan != nil {
+			sources, plans = append(sources, from), append(plans, plan)
+		}
+	}
+	archive := kinds.Archive(filepath.Join(t.TempDir(), "kept.db"), nil, "")
+	defer archive.Close()
+	k, _ := allKinds.FindKind("strands")
+	found := store.Found{Identity: store.Identity{Kind: k, At: into.Address()}}
+	if _, err := archive.Keep(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	was := readAll(t, found.At)
+	for _, plan := range plans {
+		if err := os.RemoveAll(filepath.Join(found.At, "session_"+plan.NewSession)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := readAll(t, found.At); len(now) > 0 {
+		t.Fatalf("%d files are there still of %d", len(now), len(was))
+	}
+	gone := goneStore(t, archive, found)
+	n.kept = len(storetest.Sessions(t, gone))
+	giveAllBack(t, gone)
+	if now := readAll(t, found.At); !maps.Equal(now, was) {
+		t.Fatalf("%d files are back of %d, or not as they were", len(now), len(was))
+	}
+	n.back = n.kept - len(storetest.Sessions(t, gone))
+	for i, sent := range ask(t, plans) {
+		prompt := ""
+		if strings.Contains(plans[i].Resume[0].Call, "…") {
+			prompt = "…"
+		}
+		compareSent(t, plans[i].NewSession, sources[i], "strands", sent, prompt)
+		n.resumed++
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return n
 }
