@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,7 +133,7 @@ func (a *App) findRuns(ctx context.Context, args []string, all, two bool) (tips 
 	return tips, closeHomes, nil
 }
 
-// everyTip returns the heads of all sessions of the stores, but for sub-agents and those without a snapshot.
+// everyTip returns the heads of all sessions of the stores, but for sub-agents. Their timelines are not read yet.
 func (o *subject) everyTip(ctx context.Context) (tips []tip, err error) {
 	for session, err := range o.home.ListNewest(ctx) {
 		if err = cmp.Or(err, session.Err); err != nil {
@@ -145,13 +146,7 @@ func (o *subject) everyTip(ctx context.Context) (tips []tip, err error) {
 		if err := of.meet(ctx, *session, nil); err != nil {
 			return nil, err
 		}
-		t, err := of.readTimeline(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if t.Head() != model.NoNode {
-			tips = append(tips, tip{of, t, t.Head()})
-		}
+		tips = append(tips, tip{of, nil, model.NoNode})
 	}
 	if o.home.CountStores() == 0 {
 		return nil, noStore()
@@ -188,7 +183,8 @@ func fillInfo(ctx context.Context, tips []tip) error {
 	return nil
 }
 
-// readRuns reads the lines to visits, of several sessions at once. list may be nil.
+// readRuns reads the lines to visits, of several sessions at once. list may be nil. A tip without a timeline is the head of
+// its session: its log is read once for both. One without a snapshot gives no run.
 func readRuns(ctx context.Context, tips []tip, list query.Prices) ([]run, error) {
 	if err := fillInfo(ctx, tips); err != nil {
 		return nil, err
@@ -197,7 +193,7 @@ func readRuns(ctx context.Context, tips []tip, list query.Prices) ([]run, error)
 	var sessions [][]int // the tips of each
 	for i := range tips {
 		at, known := places[tips[i].Timeline]
-		if !known {
+		if !known || tips[i].Timeline == nil {
 			at = len(sessions)
 			places[tips[i].Timeline], sessions = at, append(sessions, nil)
 		}
@@ -206,6 +202,14 @@ func readRuns(ctx context.Context, tips []tip, list query.Prices) ([]run, error)
 	runs, failed := make([]run, len(tips)), make([]error, len(sessions))
 	err := store.RunParallel(ctx, runtime.GOMAXPROCS(0), len(sessions), func(at int) {
 		first := &tips[sessions[at][0]]
+		if first.Timeline == nil {
+			t, err := first.readTimeline(ctx)
+			if err != nil || t.Head() == model.NoNode {
+				failed[at] = err
+				return
+			}
+			first.Timeline, first.node = t, t.Head()
+		}
 		q := query.Open(first.store, first.Timeline)
 		for _, i := range sessions[at] {
 			t := &tips[i]
@@ -217,6 +221,7 @@ func readRuns(ctx context.Context, tips []tip, list query.Prices) ([]run, error)
 			runs[i] = run{*t, r}
 		}
 	})
+	runs = slices.DeleteFunc(runs, func(r run) bool { return r.Run == nil })
 	return runs, errors.Join(err, errors.Join(failed...))
 }
 

@@ -209,10 +209,18 @@ func (y *Yield) readHead(text string) (first string, wrapped int) {
 				wrapped++
 			}
 		default:
-			return Cut(OneLine(Cut(line, 2*MaxTitle)), MaxTitle), wrapped
+			return cutLine(line), wrapped
 		}
 	}
 	return blank, wrapped
+}
+
+// cutLine begins a line without white space at its ends, with single spaces in it.
+func cutLine(line string) string {
+	if len(line) > MaxTitle && isOneLine(line[:MaxTitle]) { // no more of it can show
+		return Cut(line, MaxTitle)
+	}
+	return Cut(OneLine(Cut(line, 2*MaxTitle)), MaxTitle)
 }
 
 // readTail returns the last line of a text that says something, and how many lines behind it an agent wrote.
@@ -227,7 +235,7 @@ func readTail(text string) (last string, wrapped int) {
 		case wrapper().MatchString(line):
 			wrapped++
 		case !saysNothing(line):
-			return Cut(OneLine(line), MaxTitle), wrapped
+			return cutLine(line), wrapped
 		}
 	}
 	return "", wrapped

@@ -204,7 +204,7 @@ func (p *parser) readAll(i int) error {
 // many small values may end with one large one.
 func (p *parser) growNodes(read int) {
 	have := len(p.nodes)
-	want := 64
+	want := min(64, len(p.data)/8+4) // most texts are the arguments of a call: a few values
 	if have > 0 {
 		perByte := float64(have) / float64(max(read, 1))
 		want = int(perByte*float64(len(p.data))*1.03) + 16
