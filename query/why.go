@@ -123,12 +123,22 @@ const (
 // ErrNoFailure: no call failed on the line to a visit.
 var ErrNoFailure = errors.New("no call failed on the line that leads there")
 
-// Explain tells of the call that failed at a visit, or of the last one that failed before it. t, project and prices are
+// Explain tells of the call that failed at a visit or was made there and failed at the next one, or of the last one that
+// failed before it. t, project and prices are
 // as those of ReadRun. The error may be ErrNoFailure.
 func (q *Session) Explain(ctx context.Context, t *model.Timeline, n model.Node, project string, prices Prices) (*Why, error) {
 	run, err := q.ReadRun(ctx, t, n, project, prices)
 	if err != nil {
 		return nil, err
+	}
+	if next := t.Next(n); next != model.NoNode && slices.ContainsFunc(run.Calls, func(c Call) bool { return c.Visit == n && !c.IsAnswered() }) {
+		answered, err := q.ReadRun(ctx, t, next, project, prices)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(answered.Calls, func(c Call) bool { return c.Visit == n && c.Failed }) {
+			run = answered
+		}
 	}
 	w := &Why{Run: run, Call: -1, WorkedCall: -1, Back: model.NoNode}
 	for i := range run.Calls {

@@ -32,6 +32,19 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// A call fails where its result is; at the visit that makes it, that failure is meant and none before.
+func TestExplain_atTheCall(t *testing.T) {
+	begun := `x call:list:{} bad:denied `
+	p := pastOf("a - "+talk(begun), "b a "+talk(begun+`call:open:{"name":"alpha"}`), "c b "+talk(begun+`call:open:{"name":"alpha"} bad:broken`))
+	tl := model.NewTimeline(p.headers)
+	for n, want := range []string{"list", "open", "open"} {
+		w, err := query.Open(p, tl).Explain(t.Context(), tl, model.Node(n), "", nil)
+		if err != nil || w.Calls[w.Call].Tool != want {
+			t.Errorf("at #%d: %+v, %v; not %s", n, w, err, want)
+		}
+	}
+}
+
 // The facts about a value are the visit and the call that set it, its earlier values, the origin of its text and the
 // values of other branches. An element of a list is followed.
 func TestSession_ExplainValue(t *testing.T) {

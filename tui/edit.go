@@ -250,9 +250,18 @@ func (m *Model) runEditor(d *draft) tea.Cmd {
 	}
 	command := exec.Command("sh", "-c", editor+` "$1"`, "hindcast", d.file)
 	d.dir.Inherit(command)
-	return tea.Exec(&editorRun{command, m.hand}, func(err error) tea.Msg {
-		return fact(func() tea.Cmd { return m.readDraft(d, err) })
-	})
+	m.tasks[editing].running = true
+	ended := func(err error) fact {
+		return func() tea.Cmd {
+			m.tasks[editing].running = false
+			return m.readDraft(d, err)
+		}
+	}
+	if m.o.Plain { // Bubble Tea has no terminal to hand back
+		command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+		return makeCommand(func() fact { return ended(command.Run()) })
+	}
+	return tea.Exec(&editorRun{command, m.hand}, func(err error) tea.Msg { return ended(err) })
 }
 
 // editorRun runs an editor on the terminal that it is lent.

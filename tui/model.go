@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/home"
 	"hindcast/tui/answers"
+	"hindcast/tui/dialog"
 	"hindcast/tui/field"
 	"hindcast/tui/parting"
 	"hindcast/tui/picker"
@@ -76,6 +77,8 @@ type Model struct {
 	// send writes to the terminal what is no part of a frame.
 	send    func(text string)
 	leaving bool // once the write that goes on has ended
+	// unwritten is why the last write that was asked for failed; nil if it did not.
+	unwritten error
 
 	place   place
 	trouble *sheet.Sheet // why the screen is nowhere
@@ -178,6 +181,9 @@ type dialogPane interface {
 	// Do carries out an action. It returns the next step, nil for nothing, and whether the dialog closes
 	// first.
 	Do(keymap.Action) (then func() tea.Cmd, closes bool)
+	// Items are the choices, nil for a dialog without any. HoldsItems reports whether row y is of their list.
+	Items() []dialog.Item
+	HoldsItems(y int) bool
 	// Type takes a key that is not bound to an action.
 	Type(tea.KeyMsg)
 	// Arm lets keys answer a dialog that awaitQuiet was called for.

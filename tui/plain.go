@@ -3,6 +3,7 @@ package tui
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -41,9 +43,16 @@ In a field a line is its text, and esc leaves it. In a menu a number chooses.`
 // writes what is new in them as lines, and takes lines instead of keys. No line moves a cursor.
 type teller struct {
 	*Model
-	lines []string // typed, and not taken yet
-	since time.Time
-	err   error // of writing
+	lines  []string // typed, and not taken yet
+	since  time.Time
+	err    error // of writing
+	unread error // of reading
+	// typed says that a person types the lines, stopped that a write failed and no further line is taken.
+	typed, stopped bool
+	ended          bool // no more lines come
+	// next asks for a line, and asked says that one was asked for.
+	next  chan struct{}
+	asked bool
 	// told has the last lines that were told: of the view, the row of the cursor, the message and the rows.
 	told struct {
 		view, row, message string
@@ -56,7 +65,7 @@ type teller struct {
 // lineMsg is a line that was typed, endMsg the end of them, lookMsg asks whether a line can be taken.
 type (
 	lineMsg string
-	endMsg  struct{}
+	endMsg  struct{ err error }
 	lookMsg struct{}
 )
 
@@ -80,16 +89,22 @@ func (m *Model) runPlain(ctx context.Context) error {
 		in = os.Stdin
 	}
 	m.shares.zoomed = true
-	p := &teller{Model: m}
+	p := &teller{Model: m, typed: isTerminal(in), next: make(chan struct{}, 1)}
 	program := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(io.Discard),
 		tea.WithoutRenderer(), tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	m.leave = program.Quit
 	go func() {
-		lines := bufio.NewScanner(in)
-		for lines.Scan() {
-			program.Send(lineMsg(lines.Text()))
+		lines := bufio.NewReader(in)
+		for range p.next { // so that none is read while an editor has the terminal
+			line, err := lines.ReadString('\n')
+			if err == nil || line != "" {
+				program.Send(lineMsg(line))
+			}
+			if err != nil {
+				program.Send(endMsg{err})
+				return
+			}
 		}
-		program.Send(endMsg{})
 	}()
 	_, err := program.Run()
 	switch {
@@ -99,6 +114,10 @@ func (m *Model) runPlain(ctx context.Context) error {
 		return m.noStore
 	case p.err != nil:
 		return fmt.Errorf("tui: write the lines: %w", p.err)
+	case p.stopped:
+		return fmt.Errorf("tui: the lines behind it were not taken: %w", m.unwritten)
+	case p.unread != nil:
+		return fmt.Errorf("tui: read the lines: %w", p.unread)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
@@ -118,18 +137,29 @@ func (p *teller) Init() tea.Cmd {
 // Update implements tea.Model: it takes a line once the work before it has ended, and tells the news.
 func (p *teller) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmds []tea.Cmd
+	before := p.unwritten
 	switch msg := msg.(type) {
 	case lineMsg:
-		p.lines = append(p.lines, string(msg))
+		p.lines, p.asked = append(p.lines, string(msg)), false
 	case endMsg:
-		p.lines = append(p.lines, keymap.Quit.String())
+		if !errors.Is(msg.err, io.EOF) {
+			p.unread = msg.err
+		}
+		p.ended = true
 	case lookMsg:
 	default:
 		_, cmd := p.Model.Update(msg)
 		cmds = append(cmds, cmd)
 	}
 	p.tellNews()
-	for len(p.lines) > 0 && !p.isBusy() {
+	if p.unwritten != nil && p.unwritten != before {
+		cmds = append(cmds, p.stopAtFailure())
+	}
+	if p.err != nil { // what the lines do would not be heard
+		p.lines = nil
+		return p, tea.Batch(append(cmds, p.quit())...)
+	}
+	for len(p.lines) > 0 && !p.isBusy() && !p.stopped {
 		line := p.lines[0]
 		p.lines, p.since = p.lines[1:], time.Time{}
 		cmds = append(cmds, p.take(strings.TrimSpace(line)))
@@ -137,10 +167,32 @@ func (p *teller) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmds = append(cmds, cmd)
 		p.tellNews()
 	}
-	if len(p.lines) > 0 {
+	switch {
+	case len(p.lines) == 0 && p.ended && !p.isBusy(): // also in a field, where a word would be text
+		cmds = append(cmds, p.quit())
+	case len(p.lines) == 0 && !p.ended && !p.asked && !p.isBusy():
+		p.asked = true
+		p.next <- struct{}{}
+	case len(p.lines) > 0 || p.ended || !p.asked:
 		cmds = append(cmds, tea.Tick(plainPatience/4, func(time.Time) tea.Msg { return lookMsg{} }))
 	}
 	return p, tea.Batch(cmds...)
+}
+
+// stopAtFailure takes no line of a pipe behind a write that failed: they were written for what it would have done. A
+// person hears of it, and types on.
+func (p *teller) stopAtFailure() tea.Cmd {
+	if p.typed {
+		return nil
+	}
+	p.lines, p.stopped = nil, true
+	return p.quit()
+}
+
+// isTerminal reports whether lines come from a terminal.
+func isTerminal(in io.Reader) bool {
+	f, is := in.(*os.File)
+	return is && term.IsTerminal(f.Fd())
 }
 
 // View implements tea.Model.
@@ -148,7 +200,7 @@ func (p *teller) View() string { return "" }
 
 // isBusy reports whether a line waits: for a plan and a write always, for other work for a while.
 func (p *teller) isBusy() bool {
-	for _, kind := range []taskKind{planning, arming, applying} {
+	for _, kind := range []taskKind{planning, editing, arming, applying} {
 		if p.tasks[kind].running {
 			return true
 		}
@@ -233,28 +285,40 @@ func (p *teller) enterText(text string) tea.Cmd {
 
 // choose goes to the row of a number that was read out; in a menu it takes the choice.
 func (p *teller) choose(n int) tea.Cmd {
+	if p.dialog != nil {
+		return p.chooseItem(n)
+	}
 	if n < 1 || n > len(p.numbered) {
 		p.tell(fmt.Sprintf("there is no row %d: read tells the rows with their numbers", n))
 		return nil
 	}
-	if p.dialog == nil {
-		return p.clickAt(p.shownBox().x+2, p.numbered[n-1])
-	}
-	if !p.inMenu() {
-		p.tell("there is nothing to choose by a number here")
-		return nil
-	}
-	p.do(keymap.Top)
-	for range n - 1 {
-		p.do(keymap.MoveDown)
-	}
-	return p.do(keymap.Accept)
+	return p.clickAt(p.shownBox().x+2, p.numbered[n-1])
 }
 
-// inMenu reports whether the dialog that is open offers things to choose from.
-func (p *teller) inMenu() bool {
-	menus := []keymap.Scope{keymap.Menu, keymap.EditMenu, keymap.PurgeMenu, keymap.ShareMenu, keymap.ContinueMenu, keymap.Broken}
-	return p.dialog != nil && slices.Contains(menus, p.dialog.Scope())
+// chooseItem takes choice n of the dialog that is open, from 1.
+func (p *teller) chooseItem(n int) tea.Cmd {
+	items := p.dialog.Items()
+	switch {
+	case len(items) == 0:
+		p.tell("there is nothing to choose by a number here")
+	case n < 1 || n > len(items):
+		p.tell(fmt.Sprintf("there is no choice %d", n))
+	case items[n-1].Disabled != "":
+		p.tell("off: " + items[n-1].Disabled)
+	default:
+		p.openDialog(nil)
+		p.dirty = true
+		return items[n-1].Do()
+	}
+	return nil
+}
+
+// tellChoices tells the choices of the dialog that is open, with their numbers.
+func (p *teller) tellChoices() {
+	for i, it := range p.dialog.Items() {
+		label, text := it.Describe(p.keys, p.dialog.Scope())
+		p.tell(fmt.Sprintf("%d. %s", i+1, squeeze(label+"  "+text)))
+	}
 }
 
 // inTimeline reports whether the timeline is in view, and has the cursor.
@@ -276,7 +340,10 @@ func (p *teller) frameRows() (rows []plainRow) {
 	if p.dialog != nil {
 		_, h := p.dialog.Size()
 		for y := range h {
-			lines = append(lines, string(p.dialog.AppendRow(nil, y)))
+			row := string(p.dialog.AppendRow(nil, y))
+			if !p.dialog.HoldsItems(y) || strings.Contains(row, plainCursor) { // the others are told with their numbers
+				lines = append(lines, row)
+			}
 		}
 	} else {
 		in := p.shownBox()
@@ -397,13 +464,12 @@ func (p *teller) tellNews() {
 	}
 	if !walks {
 		for i, text := range texts {
-			switch {
-			case entered && p.inMenu() && i > 0 && i < len(rows)-1: // between its heading and its keys
-				p.numbered = append(p.numbered, rows[i].y)
-				p.tell(fmt.Sprintf("%d. %s", len(p.numbered), text))
-			case !slices.Contains(p.told.rows, text) && i != at:
+			if !slices.Contains(p.told.rows, text) && i != at {
 				p.tell(text)
 			}
+		}
+		if entered && p.dialog != nil {
+			p.tellChoices()
 		}
 	}
 	p.told.rows = texts
@@ -420,6 +486,10 @@ func (p *teller) tellNews() {
 // readOut tells the rows in view with their numbers.
 func (p *teller) readOut() {
 	p.numbered = nil
+	if p.dialog != nil && len(p.dialog.Items()) > 0 {
+		p.tellChoices()
+		return
+	}
 	for _, row := range p.frameRows() {
 		p.numbered = append(p.numbered, row.y)
 		p.tell(fmt.Sprintf("%d. %s", len(p.numbered), row.text))

@@ -97,6 +97,7 @@ func (m *Model) showPlan(p proposal, err error) tea.Cmd {
 		p.prompt.Refuse(err.Error())
 		return nil
 	case err != nil:
+		m.unwritten = fmt.Errorf("cannot %s: %w", p.Op, err)
 		m.tellFailure("cannot "+string(p.Op), err)
 		return m.dropTarget(p.into)
 	case p.made.Idle():
@@ -176,6 +177,9 @@ func (m *Model) tellReceipt(p proposal, receipt *model.Receipt, err error) tea.C
 	var drop tea.Cmd
 	if err == nil {
 		drop = p.draft.removeFile()
+	}
+	if m.unwritten = nil; err != nil {
+		m.unwritten = fmt.Errorf("cannot %s: %w", plan.Op, err)
 	}
 	if m.leaving {
 		return tea.Sequence(drop, tea.Quit)

@@ -26,6 +26,7 @@ const (
 	watching                   // values that are watched
 	planning                   // what a write will do
 	arming                     // the wait for no keys, until the dialog that is open takes an answer
+	editing                    // the editor has the terminal
 	applying                   // the write
 	recalling                  // the journal
 	labelling                  // the labels of the session

@@ -215,6 +215,8 @@ func Run(ctx context.Context, o Options) error {
 		return m.crash
 	case m.noStore != nil:
 		return m.noStore
+	case m.leaving && m.unwritten != nil:
+		return fmt.Errorf("tui: the write that the screen was left at: %w", m.unwritten)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:

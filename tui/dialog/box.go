@@ -48,6 +48,12 @@ type box struct {
 	maxW, maxH int
 }
 
+// Items returns the choices: none.
+func (b *box) Items() []Item { return nil }
+
+// HoldsItems reports whether row y is of a list of choices.
+func (b *box) HoldsItems(int) bool { return false }
+
 // leastText is how many rows of the text show beside what stays in sight.
 const leastText = 3
 

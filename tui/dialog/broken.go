@@ -29,6 +29,12 @@ func NewBroken(styles *theme.Styles, keys *keymap.Map, reason, where string, ite
 // Scope returns the scope of the dialog's keys.
 func (d *Broken) Scope() keymap.Scope { return keymap.Broken }
 
+// Items returns the choices, which the foot has.
+func (d *Broken) Items() []Item { return d.items }
+
+// HoldsItems reports whether row y is the foot.
+func (d *Broken) HoldsItems(y int) bool { return y == d.h-2 }
+
 // Do carries out an action.
 func (d *Broken) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
 	if a == keymap.Accept {

@@ -35,17 +35,10 @@ type Menu struct {
 func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading, verb string, items []Item) *Menu {
 	d := &Menu{box: box{styles: styles, title: heading, text: sheet.NewList(styles)}, scope: scope, items: items}
 	var paragraphs []sheet.Paragraph
-	for _, it := range items {
-		p := sheet.Paragraph{Label: it.Label, LabelPick: sheet.Key, Text: it.Text}
-		if it.Action != keymap.None {
-			p.Label, p.Text = keymap.Label(keys.Keys(scope, it.Action)), it.Action.Help()
-			if it.Text != "" && it.Disabled == "" {
-				p.Text += "  " + it.Text
-			}
-		}
-		if it.Disabled != "" {
+	for i := range items {
+		p := sheet.Paragraph{LabelPick: sheet.Key}
+		if p.Label, p.Text = items[i].Describe(keys, scope); items[i].Disabled != "" {
 			p.LabelPick, p.Pick = sheet.KeyOff, sheet.KeyOff
-			p.Text += " (off: " + it.Disabled + ")"
 		}
 		paragraphs = append(paragraphs, p)
 	}
@@ -53,6 +46,27 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading
 	d.foot = append(keyHelp(keys, scope, keymap.Accept, verb), keyHelp(keys, scope, keymap.Back, "close")...)
 	return d
 }
+
+// Describe returns the key of a choice and its text, with the reason why it is off.
+func (it *Item) Describe(keys *keymap.Map, scope keymap.Scope) (label, text string) {
+	label, text = it.Label, it.Text
+	if it.Action != keymap.None {
+		label, text = keymap.Label(keys.Keys(scope, it.Action)), it.Action.Help()
+		if it.Text != "" && it.Disabled == "" {
+			text += "  " + it.Text
+		}
+	}
+	if it.Disabled != "" {
+		text += " (off: " + it.Disabled + ")"
+	}
+	return label, text
+}
+
+// Items returns the choices.
+func (d *Menu) Items() []Item { return d.items }
+
+// HoldsItems reports whether row y is of the list.
+func (d *Menu) HoldsItems(y int) bool { return y > 0 && y < d.h-frame+1 }
 
 // Scope returns the scope of the dialog's keys.
 func (d *Menu) Scope() keymap.Scope { return d.scope }
