@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+
 	"hindcast/model/transcript"
 	"hindcast/store"
 	"hindcast/store/kinds/mapped"
@@ -126,14 +129,23 @@ func TestExport_otlpOfOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := document.ResourceSpans[0]
-	if of.SchemaURL != transcript.SchemaURL {
-		t.Errorf("the schema is %s", of.SchemaURL)
+	if of.SchemaURL != semconv.SchemaURL {
+		t.Errorf("the schema is %s, and that of the conventions %s", of.SchemaURL, semconv.SchemaURL)
+	}
+	known := map[string]bool{}
+	for _, key := range []attribute.Key{semconv.GenAIOperationNameKey, semconv.GenAIProviderNameKey, semconv.GenAIConversationIDKey, semconv.GenAIAgentNameKey,
+		semconv.GenAIRequestModelKey, semconv.GenAIResponseModelKey, semconv.GenAIInputMessagesKey, semconv.GenAIOutputMessagesKey,
+		semconv.GenAIUsageInputTokensKey, semconv.GenAIUsageOutputTokensKey} {
+		known[string(key)] = true
 	}
 	ids := map[string]bool{}
 	root := of.ScopeSpans[0].Spans[0]
 	for i, span := range of.ScopeSpans[0].Spans {
 		has := map[string]string{}
 		for _, a := range span.Attributes {
+			if !known[a.Key] {
+				t.Errorf("span %d has %s, which the conventions do not have", i, a.Key)
+			}
 			has[a.Key] = cmp.Or(a.Value["stringValue"], a.Value["intValue"])
 		}
 		operation, parent := "chat", root.SpanID
