@@ -851,3 +851,23 @@ func TestREADME_agentsAreThoseThatTheTestsRun(t *testing.T) {
 	}
 	proofPage.holdGenerated(t, "agents", table)
 }
+
+// The table of adapters has each module below it, with the versions that its go.mod requires.
+func TestREADME_adaptersAreTheModules(t *testing.T) {
+	dir := filepath.Join("agent", "adapt")
+	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	modules, globErr := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
+	if err != nil || globErr != nil || len(modules) == 0 {
+		t.Fatal(err, globErr, modules)
+	}
+	rows := regexp.MustCompile(`(?m)^\| \[([a-z]+)\].* ([0-9]+\.[0-9]+\.[0-9]+)\b.*\|$`).FindAllStringSubmatch(string(text), -1)
+	if len(rows) != len(modules) {
+		t.Errorf("the table has %d rows with a version, and there are %d modules", len(rows), len(modules))
+	}
+	for _, row := range rows {
+		required, err := os.ReadFile(filepath.Join(dir, row[1], "go.mod"))
+		if err != nil || !strings.Contains(string(required), " v"+row[2]+"\n") {
+			t.Errorf("%s is not tested with %s: %v", row[1], row[2], err)
+		}
+	}
+}
