@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"hindcast/store"
+	"hindcast/store/engine"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -63,4 +66,45 @@ func TestRead_unknownRecord(t *testing.T) {
 	if all := strings.Join(meanings, "; "); !strings.Contains(all, `"later" (1)`) || !strings.Contains(all, "of a later version") {
 		t.Error(all)
 	}
+}
+
+// FuzzRead reads a file of any bytes: it neither panics nor makes a message that is no state.
+func FuzzRead(f *testing.F) {
+	names, err := filepath.Glob(filepath.Join(fixture, "*", "*.jsonl"))
+	if err != nil || len(names) == 0 {
+		f.Fatal(names, err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	dir := f.TempDir()
+	disk, err := tree.OpenDisk(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, "session-a.jsonl"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		form, in := agent.Format(dir).(*format), engine.In{Tree: disk}
+		s, err := form.Read(t.Context(), in, form.Spot("session-a.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Entries {
+			list, err := form.Messages(in, s, &s.Entries[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range list {
+				if text := list[k].AppendJSON(nil); store.CheckState(text) != nil {
+					t.Errorf("%s", text)
+				}
+			}
+		}
+	})
 }
