@@ -72,7 +72,7 @@ var Unicode = Glyphs{
 	Spark:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Blocks:  []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
 	Leaves:  "┬", Ends: "┴",
-	Label: "◊", Flag: "⚑", Picture: "▣",
+	Label: "◊", Flag: "◤", Picture: "▣",
 	Bar: Bar{Full: "━", Half: "╸", Empty: "─"},
 }
 

@@ -25,7 +25,7 @@ func TestFlags(t *testing.T) {
 	for name, c := range map[string]struct {
 		theme *theme.Styles
 		sign  string
-	}{"colour": {nil, "⚑"}, "ASCII NO_COLOR": {ascii, "F"}} {
+	}{"colour": {nil, "◤"}, "ASCII NO_COLOR": {ascii, "F"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(wasteful(t))
@@ -80,7 +80,7 @@ func TestFlags_readNoSessionForThemselves(t *testing.T) {
 	o := options(nil)
 	o.Ledger, o.Store, o.Home = ledger.New(nil), nil, home.FromFound([]store.Found{foundAt("adk", "a.db", has(s))})
 	p := start(t, o, 100, 30)
-	waitFor(t, p, "⚑2")
+	waitFor(t, p, "◤2")
 	if once := reads.Load(); once > int64(8+11) {
 		t.Errorf("%d states were read of %d", once, 8+11)
 	}

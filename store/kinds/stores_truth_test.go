@@ -77,6 +77,8 @@ var noStores = []string{
 	"strands/typescript-multiagent-life", // likewise
 	"strands/python-multiagent-life",     // each folder is a life: see store/kinds/strands/runs
 	"strands/rewinds",                    // what the SDKs ran after a rewind
+	"agno/older",                         // dumps of databases, and a folder's file, of other versions: see TestRead_older there
+	"dbos/older",                         // likewise
 }
 
 // glob returns the paths below a folder that fit a pattern.

@@ -88,11 +88,21 @@ func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name stri
 			return err
 		}
 	}
-	missing, err := findMissing(ctx, t, d.Tables)
-	if err != nil || missing == "" {
+	names := slices.Sorted(maps.Keys(d.Tables))
+	some, err := t.HasAny(ctx, names) // nearly every other database has none: one query tells
+	if err != nil {
 		return err
 	}
-	if err := d.noteForeign(ctx, t, name); err != nil {
+	missing, reason := names[0], ""
+	if some {
+		if missing, err = findMissing(ctx, t, d.Tables); err != nil || missing == "" {
+			return err
+		}
+		if reason, err = d.describeLack(ctx, t); err != nil {
+			return err
+		}
+	}
+	if err := d.noteForeign(ctx, t, name, reason); err != nil {
 		return err
 	}
 	if what, err := t.Instead(ctx, missing); err != nil || what != "" {
@@ -123,12 +133,8 @@ func findMissing(ctx context.Context, t *sqlitefile.Tx, tables map[string]string
 	return "", nil
 }
 
-// noteForeign notes why a database without the tables is not read.
-func (d *Databases) noteForeign(ctx context.Context, t *sqlitefile.Tx, name string) error {
-	reason, err := d.describeLack(ctx, t)
-	if err != nil {
-		return err
-	}
+// noteForeign notes why a database without the tables is not read: the reason, which may be "", or one of Unread.
+func (d *Databases) noteForeign(ctx context.Context, t *sqlitefile.Tx, name, reason string) error {
 	for table, why := range d.Unread {
 		has, err := t.Columns(ctx, table)
 		if err != nil {

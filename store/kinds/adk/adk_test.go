@@ -323,8 +323,9 @@ func TestGrowth(t *testing.T) {
 func TestKind_recognise(t *testing.T) {
 	foreign := rowstest.Copied(t, recorded("sqlite_service.db"))
 	rowstest.Execute(t, foreign, "DROP TABLE app_states")
-	for path, want := range map[string]bool{recorded("sqlite_service.db"): true, recorded("v0_pickle.db"): true, foreign: false} {
-		if why, ok, err := Kind(nil, "").Recognise(t.Context(), path); ok != want || err != nil || !strings.Contains(why, "ADK's tables app_states and events and sessions and user_states") {
+	const whole = "ADK's tables app_states and events and sessions and user_states"
+	for path, want := range map[string]string{recorded("sqlite_service.db"): whole, recorded("v0_pickle.db"): whole, foreign: "ADK's tables in part: it lacks the table app_states"} {
+		if why, ok, err := Kind(nil, "").Recognise(t.Context(), path); ok != (want == whole) || err != nil || !strings.Contains(why, want) {
 			t.Errorf("%s: %q, %v, %v", path, why, ok, err)
 		}
 	}

@@ -245,6 +245,16 @@ func (t *Tx) Instead(ctx context.Context, name string) (what string, err error) 
 	return what, err
 }
 
+// HasAny reports whether the database has one of some tables, with pages of its own.
+func (t *Tx) HasAny(ctx context.Context, tables []string) (has bool, err error) {
+	names := make([]any, len(tables))
+	for i, table := range tables {
+		names[i] = table
+	}
+	err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema s WHERE "+isTable+" AND s.name COLLATE NOCASE IN (?"+strings.Repeat(", ?", len(tables)-1)+"))", names...).Scan(&has)
+	return has, err
+}
+
 // Tables returns the names of the tables with pages of their own, in order.
 func (t *Tx) Tables(ctx context.Context) (names []string, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {

@@ -36,7 +36,7 @@ func Main(m *testing.M) int {
 func Release() (env, command []string) {
 	command = []string{"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w"}
 	for _, packages := range []string{"...aws...", "...pgx...", "net/...", "crypto/...", "...golang.org/x/...",
-		"...modelcontextprotocol...", "hindcast/cli/...", "hindcast/report/...", "hindcast/tui/...",
+		"...modelcontextprotocol...", "...BurntSushi...", "...charmbracelet...", "hindcast/cli/...", "hindcast/redact/...", "hindcast/report/...", "hindcast/tui/...",
 		"hindcast/store/keep/...", "hindcast/store/kinds/..."} {
 		command = append(command, "-gcflags="+packages+"=-l")
 	}
