@@ -155,7 +155,7 @@ func TestSearchHome_isItsStoresOneByOne(t *testing.T) {
 			r.Fatalf("%q of role %q: the home finds %d texts, and its stores %d:\n%s", text, search.Role, len(got), len(want), strings.Join(uncommon(got, want), "\n"))
 		}
 	}))
-	if found == 0 {
+	if found == 0 && !testing.Short() { // few draws may all be of words that nobody said
 		t.Error("no search found anything")
 	}
 }

@@ -408,7 +408,7 @@ func TestKeep_rowsWhileWritten(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-time.After(50 * time.Millisecond): // a tool that writes twenty times a second: without end, nobody could read it
 				}
 			}
 		}()
