@@ -88,12 +88,11 @@ func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name stri
 			return err
 		}
 	}
-	names := slices.Sorted(maps.Keys(d.Tables))
-	some, err := t.HasAny(ctx, names) // nearly every other database has none: one query tells
+	some, err := t.HasAny(ctx, slices.Collect(maps.Keys(d.Tables))) // nearly every other database has none: one query tells
 	if err != nil {
 		return err
 	}
-	missing, reason := names[0], ""
+	missing, reason := "", ""
 	if some {
 		if missing, err = findMissing(ctx, t, d.Tables); err != nil || missing == "" {
 			return err
@@ -105,8 +104,10 @@ func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name stri
 	if err := d.noteForeign(ctx, t, name, reason); err != nil {
 		return err
 	}
-	if what, err := t.Instead(ctx, missing); err != nil || what != "" {
-		return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, missing, what))
+	if some {
+		if what, err := t.Instead(ctx, missing); err != nil || what != "" {
+			return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, missing, what))
+		}
 	}
 	return errForeign
 }

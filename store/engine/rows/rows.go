@@ -327,6 +327,13 @@ func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err er
 	tables := slices.Sorted(maps.Keys(k.Tables))
 	sets, err := k.findTableSets(ctx, t)
 	if len(sets) == 0 {
+		some := false
+		if err == nil { // nearly every database is another's: one query tells
+			some, err = t.Tx.HasAny(ctx, tables)
+		}
+		if !some {
+			return k.describeTables("SQLite", false, tables), false, err
+		}
 		for i := 0; err == nil && i < len(tables); i++ {
 			var what string
 			if what, err = t.Instead(ctx, tables[i]); what != "" {

@@ -245,13 +245,13 @@ func (t *Tx) Instead(ctx context.Context, name string) (what string, err error) 
 	return what, err
 }
 
-// HasAny reports whether the database has one of some tables, with pages of its own.
+// HasAny reports whether the database has one of some names for a table, a view or a virtual table.
 func (t *Tx) HasAny(ctx context.Context, tables []string) (has bool, err error) {
 	names := make([]any, len(tables))
 	for i, table := range tables {
 		names[i] = table
 	}
-	err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema s WHERE "+isTable+" AND s.name COLLATE NOCASE IN (?"+strings.Repeat(", ?", len(tables)-1)+"))", names...).Scan(&has)
+	err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema s WHERE s.type IN ('table', 'view') AND s.name COLLATE NOCASE IN (?"+strings.Repeat(", ?", len(tables)-1)+"))", names...).Scan(&has)
 	return has, err
 }
 
