@@ -10,7 +10,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -83,30 +82,23 @@ func (d *Databases) fileOf(name string) *sqlitefile.File {
 
 // checkTables returns errForeign for a database without the tables.
 func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name string) error {
-	if d.Later != nil {
-		if later, err := HasTables(ctx, t, d.Later); err != nil || later {
-			return err
-		}
-	}
-	some, err := t.HasAny(ctx, slices.Collect(maps.Keys(d.Tables))) // nearly every other database has none: one query tells
-	if err != nil {
+	if later, err := HasTables(ctx, t, d.Later); err != nil || later {
 		return err
 	}
-	missing, reason := "", ""
-	if some {
-		if missing, err = findMissing(ctx, t, d.Tables); err != nil || missing == "" {
-			return err
-		}
-		if reason, err = d.describeLack(ctx, t); err != nil {
-			return err
-		}
+	some, lacks, err := findLacks(ctx, t, d.Tables)
+	if err != nil || some && len(lacks) == 0 {
+		return err
+	}
+	reason := ""
+	if some && len(lacks) < len(d.Tables) {
+		reason = "the database has the agent's tables in part: it lacks " + sqlitefile.DescribeLacks(lacks)
 	}
 	if err := d.noteForeign(ctx, t, name, reason); err != nil {
 		return err
 	}
-	if some {
-		if what, err := t.Instead(ctx, missing); err != nil || what != "" {
-			return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, missing, what))
+	for _, lack := range lacks {
+		if what, err := t.Instead(ctx, lack.Table); err != nil || what != "" {
+			return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, lack.Table, what))
 		}
 	}
 	return errForeign
@@ -114,24 +106,17 @@ func (d *Databases) checkTables(ctx context.Context, t *sqlitefile.Tx, name stri
 
 // HasTables reports whether a database has some tables with their columns.
 func HasTables(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) (bool, error) {
-	missing, err := findMissing(ctx, t, tables)
-	return err == nil && missing == "", err
+	some, lacks, err := findLacks(ctx, t, tables)
+	return some && len(lacks) == 0, err
 }
 
-// findMissing returns a table that a database lacks, or lacks a column of; "" where it has them all.
-func findMissing(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) (missing string, err error) {
-	for table, columns := range tables {
-		has, err := t.Columns(ctx, table)
-		if err != nil {
-			return "", err
-		}
-		for _, column := range strings.Fields(columns) {
-			if !has[column] {
-				return table, nil
-			}
-		}
+// findLacks reports whether a database has one of some tables at all, and then what it lacks of them: nearly every database has none, and
+// one query tells.
+func findLacks(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) (some bool, lacks []sqlitefile.Lack, err error) {
+	if some, err = t.HasAny(ctx, maps.Keys(tables)); some && err == nil {
+		lacks, err = t.ListLacks(ctx, tables)
 	}
-	return "", nil
+	return some, lacks, err
 }
 
 // noteForeign notes why a database without the tables is not read: the reason, which may be "", or one of Unread.
@@ -154,28 +139,6 @@ func (d *Databases) noteForeign(ctx context.Context, t *sqlitefile.Tx, name, rea
 		d.mu.Unlock()
 	}
 	return nil
-}
-
-// describeLack returns which tables and columns a database lacks that has another table of the agent's whole, or "".
-func (d *Databases) describeLack(ctx context.Context, t *sqlitefile.Tx) (string, error) {
-	var lacks []string
-	for _, table := range slices.Sorted(maps.Keys(d.Tables)) {
-		has, err := t.Columns(ctx, table)
-		if err != nil {
-			return "", err
-		}
-		missing := slices.DeleteFunc(strings.Fields(d.Tables[table]), func(column string) bool { return has[column] })
-		switch {
-		case len(has) == 0:
-			lacks = append(lacks, "the table "+table)
-		case len(missing) > 0:
-			lacks = append(lacks, "in "+table+" "+strings.Join(missing, ", "))
-		}
-	}
-	if len(lacks) == len(d.Tables) {
-		return "", nil
-	}
-	return "the database has the agent's tables in part: it lacks " + strings.Join(lacks, ", and "), nil
 }
 
 // foreignReason returns why a database of some names is not read, "" where there is no reason.

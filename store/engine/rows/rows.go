@@ -297,29 +297,13 @@ func (k Kind) describeTables(database string, has bool, tables []string) string 
 	return "a " + database + " database " + map[bool]string{true: "with ", false: "without "}[has] + k.Framework + "'s tables " + strings.Join(tables, " and ")
 }
 
-// describeLack returns which tables and columns a database lacks that has others of the kind's, or "".
-func (k Kind) describeLack(ctx context.Context, t sqliteTx, tables []string) (string, error) {
-	var lacks []string
-	found := false
-	for _, table := range tables {
-		has, err := t.Tx.Columns(ctx, table)
-		if err != nil {
-			return "", err
-		}
-		columns := strings.Fields(k.Tables[table])
-		missing := slices.DeleteFunc(slices.Clone(columns), func(column string) bool { return has[column] })
-		found = found || len(missing) < len(columns)-len(missing) // most of it is there
-		switch {
-		case len(has) == 0:
-			lacks = append(lacks, "the table "+table)
-		case len(missing) > 0:
-			lacks = append(lacks, "in "+table+" "+strings.Join(missing, ", "))
-		}
+// describeLack returns which tables and columns a database lacks that has most of one of the kind's tables, or "".
+func (k Kind) describeLack(ctx context.Context, t sqliteTx) (string, error) {
+	lacks, err := t.Tx.ListLacks(ctx, k.Tables)
+	if err != nil || len(lacks) == len(k.Tables) && !slices.ContainsFunc(lacks, func(l sqlitefile.Lack) bool { return len(l.Columns) < l.Of-len(l.Columns) }) {
+		return "", err
 	}
-	if !found {
-		return "", nil
-	}
-	return "a SQLite database that has " + k.Framework + "'s tables in part: it lacks " + strings.Join(lacks, ", and "), nil
+	return "a SQLite database that has " + k.Framework + "'s tables in part: it lacks " + sqlitefile.DescribeLacks(lacks), nil
 }
 
 // sign returns why a database is of the kind, or, with false, the tables and columns that it lacks.
@@ -329,7 +313,7 @@ func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err er
 	if len(sets) == 0 {
 		some := false
 		if err == nil { // nearly every database is another's: one query tells
-			some, err = t.Tx.HasAny(ctx, tables)
+			some, err = t.Tx.HasAny(ctx, maps.Keys(k.Tables))
 		}
 		if !some {
 			return k.describeTables("SQLite", false, tables), false, err
@@ -341,7 +325,7 @@ func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err er
 			}
 		}
 		if err == nil {
-			why, err = k.describeLack(ctx, t, tables)
+			why, err = k.describeLack(ctx, t)
 		}
 		return cmp.Or(why, k.describeTables("SQLite", false, tables)), false, err
 	}

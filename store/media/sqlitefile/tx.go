@@ -7,7 +7,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -246,13 +249,55 @@ func (t *Tx) Instead(ctx context.Context, name string) (what string, err error) 
 }
 
 // HasAny reports whether the database has one of some names for a table, a view or a virtual table.
-func (t *Tx) HasAny(ctx context.Context, tables []string) (has bool, err error) {
-	names := make([]any, len(tables))
-	for i, table := range tables {
-		names[i] = table
+func (t *Tx) HasAny(ctx context.Context, names iter.Seq[string]) (has bool, err error) {
+	var list []any
+	for name := range names {
+		list = append(list, name)
 	}
-	err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema s WHERE s.type IN ('table', 'view') AND s.name COLLATE NOCASE IN (?"+strings.Repeat(", ?", len(tables)-1)+"))", names...).Scan(&has)
+	if list == nil {
+		return false, nil
+	}
+	err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema s WHERE s.type IN ('table', 'view') AND s.name COLLATE NOCASE IN (?"+
+		strings.Repeat(", ?", len(list)-1)+"))", list...).Scan(&has)
 	return has, err
+}
+
+// Lack is a table that a database lacks, or columns of it.
+type Lack struct {
+	// Table is its name, and Gone says that the database has no such table.
+	Table string
+	Gone  bool
+	// Columns are those that it lacks, of so many that are asked for.
+	Columns []string
+	Of      int
+}
+
+// ListLacks returns the tables that the database lacks, in whole or in part, by their names. tables has the columns of each, with
+// spaces between them.
+func (t *Tx) ListLacks(ctx context.Context, tables map[string]string) (list []Lack, err error) {
+	for _, table := range slices.Sorted(maps.Keys(tables)) {
+		has, err := t.Columns(ctx, table)
+		if err != nil {
+			return nil, err
+		}
+		columns := strings.Fields(tables[table])
+		of := len(columns)
+		if columns = slices.DeleteFunc(columns, func(column string) bool { return has[column] }); len(columns) > 0 {
+			list = append(list, Lack{table, len(has) == 0, columns, of})
+		}
+	}
+	return list, nil
+}
+
+// DescribeLacks tells what a database lacks: "the table writes, and in checkpoints type, metadata".
+func DescribeLacks(list []Lack) string {
+	texts := make([]string, len(list))
+	for i, lack := range list {
+		if texts[i] = "in " + lack.Table + " " + strings.Join(lack.Columns, ", "); lack.Gone {
+			texts[i] = "the table " + lack.Table
+		}
+	}
+	return strings.Join(texts, ", and ")
 }
 
 // Tables returns the names of the tables with pages of their own, in order.
