@@ -66,7 +66,7 @@ type Plan struct {
 	// Removes says that the session goes with everything in it: an undo of its creation.
 	Removes bool
 	// Final says that nothing takes back what the plan does: an undo takes away what came from elsewhere, or
-	// no journal has what is given back.
+	// the files that are given back are in no journal.
 	Final bool
 	// Target is the snapshot that becomes the head, or the one whose state a new head has.
 	Target Point

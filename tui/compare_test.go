@@ -216,7 +216,7 @@ func TestCompare_ofStoresAndFaults(t *testing.T) {
 	shows(t, p, "all sessions · 5 in 3 stores")
 }
 
-// Esc gives up the reading, and an answer that comes too late changes nothing.
+// TestCompare_isCancelled gives up the reading by Esc: an answer that comes too late changes nothing.
 func TestCompare_isCancelled(t *testing.T) {
 	t.Parallel()
 	inner, gate := evals(t, 2), newGate()

@@ -17,8 +17,8 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Flags stand in the rows of the timeline and of the list, in ASCII and without colour too; the line below the timeline
-// says what they are, and the help explains the sign.
+// TestFlags looks for flags in the rows of the timeline and of the list, in ASCII and without colour too. The line below the timeline
+// names them, and the help explains the sign.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	ascii := theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})

@@ -77,7 +77,7 @@ func (w *brokenAfter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Where its lines reach nobody any longer, the screen does nothing more.
+// TestPlain_endsWhereNobodyReads closes the other end of the lines: the screen does nothing more.
 func TestPlain_endsWhereNobodyReads(t *testing.T) {
 	t.Parallel()
 	s := &scripted{Store: demoStore(t)}

@@ -4,21 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"hindcast/agent/adapt/anthropicloop"
+	"hindcast/agent/record/recordtest"
 	"hindcast/model"
 	"hindcast/store/native/sqlite"
 )
@@ -33,6 +31,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 }
+
+// died is the exit code of a program that dies in the midst of a tool.
+const died = 3
 
 // run is a loop as a program has one: it asks the model until that calls no tool. Without a prompt it goes on from where it stands. It stops in the midst of a tool that says "crash".
 func run(ctx context.Context, file, session, prompt, server string) error {
@@ -60,7 +61,7 @@ func run(ctx context.Context, file, session, prompt, server string) error {
 		var results []anthropic.ContentBlockParamUnion
 		for _, call := range anthropicloop.PendingCalls(&params) {
 			if prompt == "crash" {
-				os.Exit(3)
+				os.Exit(died)
 			}
 			text, err := json.Marshal(call.Input)
 			if err != nil {
@@ -147,50 +148,28 @@ func scriptedModel(t *testing.T) string {
 	return server.URL
 }
 
-// say runs the program of the tests in a process of its own, and returns its output and its exit code.
-func say(t *testing.T, args ...string) (string, int) {
+// drawn returns a word for each visit of the session, and the visits.
+func drawn(t *testing.T, db *sqlite.Store) (words []string, visits []model.Header) {
 	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"run"}, args...)...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
-		t.Fatalf("%q: %v\n%s", args, err, stderr.Bytes())
-	}
-	return strings.TrimSpace(string(out)), cmd.ProcessState.ExitCode()
-}
-
-// drawn returns a word for each visit of a session, and the visits.
-func drawn(t *testing.T, db *sqlite.Store, session string) (words []string, visits []model.Header) {
-	t.Helper()
-	for h, err := range db.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	visits = recordtest.ListVisits(t, db, "chat")
+	for _, h := range visits {
 		words = append(words, fmt.Sprint(h.Index, " ", h.Event, " ", h.Attributes.Facts()[1].Value, " ", h.Orphaned))
-		visits = append(visits, h)
 	}
 	return words, visits
 }
 
-// Each prompt is a new process, one of which dies in the midst of a tool; then a person goes back.
+// TestLoop_goesOnInANewProcess runs a process for each prompt. One dies in the midst of a tool, and a person goes back in the end.
 func TestLoop_goesOnInANewProcess(t *testing.T) {
 	server, file := scriptedModel(t), filepath.Join(t.TempDir(), "chat.db")
-	if got, _ := say(t, file, "chat", "one", server); got != "was sent 3" {
+	if got := recordtest.Rerun(t, 0, "run", file, "chat", "one", server); got != "was sent 3" {
 		t.Errorf("at first: %q", got)
 	}
-	if _, exit := say(t, file, "chat", "crash", server); exit != 3 {
-		t.Errorf("it did not die: exit code %d", exit)
-	}
-	if got, _ := say(t, file, "chat", "go on", server); got != "was sent 7" {
+	recordtest.Rerun(t, died, "run", file, "chat", "crash", server)
+	if got := recordtest.Rerun(t, 0, "run", file, "chat", "go on", server); got != "was sent 7" {
 		t.Errorf("behind the crash: %q", got)
 	}
-	db, err := sqlite.OpenOrCreate(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	words, visits := drawn(t, db, "chat")
+	db := recordtest.OpenStore(t, file)
+	words, visits := drawn(t, db)
 	want := []string{"0 tool iteration tool_use false", "1 turn end end_turn false", "2 tool iteration tool_use false", "3 turn end end_turn false"}
 	if !reflect.DeepEqual(words, want) {
 		t.Errorf("the session is %q, and not %q", words, want)
@@ -208,17 +187,11 @@ func TestLoop_goesOnInANewProcess(t *testing.T) {
 		}
 	}
 
-	plan, err := db.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: visits[0].Ref()})
-	if err == nil {
-		_, err = db.Apply(t.Context(), plan)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := say(t, file, "chat", "", server); got != "was sent 3" {
+	recordtest.Restore(t, db, &visits[0])
+	if got := recordtest.Rerun(t, 0, "run", file, "chat", "", server); got != "was sent 3" {
 		t.Errorf("after the restore: %q", got)
 	}
-	words, _ = drawn(t, db, "chat")
+	words, _ = drawn(t, db)
 	want = []string{"0 tool iteration tool_use false", "1 turn end end_turn true", "2 tool iteration tool_use true", "3 turn end end_turn true", "1 turn end end_turn false"}
 	if !reflect.DeepEqual(words, want) {
 		t.Errorf("after the restore the session is %q, and not %q", words, want)

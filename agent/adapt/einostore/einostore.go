@@ -16,13 +16,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/cloudwego/eino/compose"
 
 	"hindcast/agent/record"
-	"hindcast/model"
 	"hindcast/store/native/typed"
 )
 
@@ -59,16 +57,11 @@ func (s *Store) Set(ctx context.Context, id string, checkpoint []byte) error {
 	if bytes.HasPrefix(checkpoint, []byte("{")) && json.Valid(checkpoint) {
 		state = json.RawMessage(checkpoint)
 	}
-	for {
+	return typed.Retry(ctx, func() error {
 		rec, err := record.Open(ctx, s.db, id)
 		if err != nil {
 			return err
 		}
-		if err := rec.Turn(ctx, state); !errors.As(err, new(*model.ConflictError)) {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-	}
+		return rec.Turn(ctx, state)
+	})
 }

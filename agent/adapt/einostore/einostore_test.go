@@ -1,7 +1,6 @@
 package einostore_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,8 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +22,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"hindcast/agent/adapt/einostore"
+	"hindcast/agent/record/recordtest"
 	"hindcast/model"
 	"hindcast/store/native/sqlite"
 )
@@ -168,45 +168,13 @@ func scriptedModel(t *testing.T) string {
 	return server.URL
 }
 
-// run runs the program of the tests in a process of its own.
-func run(t *testing.T, args ...string) string {
+// putBack puts a session back to its first visit, and returns how many it has.
+func putBack(t *testing.T, file, session string) (visits int) {
 	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%q: %v\n%s", args, err, stderr.Bytes())
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// putBack puts a session back to the visit at an index of its path, and returns the events of its visits in order.
-func putBack(t *testing.T, file, session string, index int) (visits int) {
-	t.Helper()
-	db, err := sqlite.OpenOrCreate(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var target model.Ref
-	for h, err := range db.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		visits++
-		if h.Index == index && !h.Orphaned {
-			target = h.Ref()
-		}
-	}
-	plan, err := db.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: target})
-	if err == nil {
-		_, err = db.Apply(t.Context(), plan)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return visits
+	db := recordtest.OpenStore(t, file)
+	list := recordtest.ListVisits(t, db, session)
+	recordtest.Restore(t, db, &list[0])
+	return len(list)
 }
 
 // Each run of a graph is a new process, which goes on from the checkpoint in the store; and from an earlier one after a restore.
@@ -219,17 +187,17 @@ func TestStore_graphGoesOn(t *testing.T) {
 		"stopped before third: " + two,
 		two + ", 3 <" + two + ">",
 	} {
-		if got := run(t, "graph", file, "chat", "go & see", ""); got != want {
+		if got := recordtest.Rerun(t, 0, "graph", file, "chat", "go & see", ""); got != want {
 			t.Errorf("run %d: %s, and not %s", n, got, want)
 		}
 	}
-	if visits := putBack(t, file, "chat", 0); visits != 2 {
+	if visits := putBack(t, file, "chat"); visits != 2 {
 		t.Errorf("%d checkpoints are kept, and not 2", visits)
 	}
-	if got, want := run(t, "graph", file, "chat", "", ""), "stopped before third: "+two; got != want {
+	if got, want := recordtest.Rerun(t, 0, "graph", file, "chat", "", ""), "stopped before third: "+two; got != want {
 		t.Errorf("after the restore: %s, and not %s", got, want)
 	}
-	if got, want := run(t, "graph", file, "other", "else", ""), "stopped before second: 1 <else>"; got != want {
+	if got, want := recordtest.Rerun(t, 0, "graph", file, "other", "else", ""), "stopped before second: 1 <else>"; got != want {
 		t.Errorf("another session: %s, and not %s", got, want)
 	}
 }
@@ -237,28 +205,24 @@ func TestStore_graphGoesOn(t *testing.T) {
 // An agent is resumed in a new process with a person's answer; and once more, with another one, after a restore.
 func TestStore_agentGoesOn(t *testing.T) {
 	server, file := scriptedModel(t), filepath.Join(t.TempDir(), "eino.db")
-	where, asks, _ := strings.Cut(run(t, "agent", file, "chat", "deploy it", server), " ")
+	where, asks, _ := strings.Cut(recordtest.Rerun(t, 0, "agent", file, "chat", "deploy it", server), " ")
 	if asks != "may I deploy it?" {
 		t.Fatalf("%s asks %q", where, asks)
 	}
-	if got := run(t, "agent", file, "chat", "answer "+where+" yes", server); got != "the tool said it: yes" {
+	if got := recordtest.Rerun(t, 0, "agent", file, "chat", "answer "+where+" yes", server); got != "the tool said it: yes" {
 		t.Errorf("answered %q", got)
 	}
-	if visits := putBack(t, file, "chat", 0); visits != 1 {
+	if visits := putBack(t, file, "chat"); visits != 1 {
 		t.Errorf("%d checkpoints are kept, and not 1", visits)
 	}
-	if got := run(t, "agent", file, "chat", "answer "+where+" no", server); got != "the tool said it: no" {
+	if got := recordtest.Rerun(t, 0, "agent", file, "chat", "answer "+where+" no", server); got != "the tool said it: no" {
 		t.Errorf("answered %q", got)
 	}
 }
 
 // A checkpoint of any bytes is given back as it was, at once and by several writers.
 func TestStore_holdsCheckpoints(t *testing.T) {
-	db, err := sqlite.Create(t.Context(), filepath.Join(t.TempDir(), "eino.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := recordtest.OpenStore(t, filepath.Join(t.TempDir(), "eino.db"))
 	s := einostore.New(db)
 	if got, ok, err := s.Get(t.Context(), "chat"); got != nil || ok || err != nil {
 		t.Errorf("before the first: %q %t %v", got, ok, err)
@@ -282,15 +246,9 @@ func TestStore_holdsCheckpoints(t *testing.T) {
 		})
 	}
 	all.Wait()
-	visits := 0
-	for h, err := range db.Headers(t.Context(), "many") {
-		if err != nil || h.Orphaned {
-			t.Errorf("%+v, %v", h, err)
-		}
-		visits++
-	}
-	if visits != 16 {
-		t.Errorf("%d visits, and not 16", visits)
+	visits := recordtest.ListVisits(t, db, "many")
+	if len(visits) != 16 || slices.ContainsFunc(visits, func(h model.Header) bool { return h.Orphaned }) {
+		t.Errorf("the visits are %+v", visits)
 	}
 	if err := s.Set(t.Context(), "", nil); err == nil {
 		t.Error("a checkpoint without an id is set")

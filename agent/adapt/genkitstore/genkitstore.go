@@ -15,7 +15,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -106,16 +105,12 @@ func decodeEntry[State any](e *typed.Entry, state bool) (*aix.SessionSnapshot[St
 
 // SaveSnapshot implements aix.SnapshotWriter. When another process writes to the session in between, fn is
 // called again with that.
-func (s *Store[State]) SaveSnapshot(ctx context.Context, id string, fn func(*aix.SessionSnapshot[State]) (*aix.SessionSnapshot[State], error)) (*aix.SessionSnapshot[State], error) {
-	for {
-		saved, err := s.trySave(ctx, id, fn)
-		if !errors.As(err, new(*model.ConflictError)) {
-			return saved, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
+func (s *Store[State]) SaveSnapshot(ctx context.Context, id string, fn func(*aix.SessionSnapshot[State]) (*aix.SessionSnapshot[State], error)) (saved *aix.SessionSnapshot[State], err error) {
+	err = typed.Retry(ctx, func() (err error) {
+		saved, err = s.trySave(ctx, id, fn)
+		return err
+	})
+	return saved, err
 }
 
 func (s *Store[State]) trySave(ctx context.Context, id string, fn func(*aix.SessionSnapshot[State]) (*aix.SessionSnapshot[State], error)) (*aix.SessionSnapshot[State], error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	gx "github.com/firebase/genkit/go/genkit/exp"
 
 	"hindcast/agent/adapt/genkitstore"
+	"hindcast/agent/record/recordtest"
 	"hindcast/model"
 	"hindcast/store/native/sqlite"
 )
@@ -101,17 +101,9 @@ func runAgent(ctx context.Context, file, session, snapshot, words string) (*said
 // say runs the agent in a process of its own.
 func say(t *testing.T, file, session, snapshot, words string) said {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "run", file, session, snapshot, words)
-	text, err := cmd.Output()
-	if err != nil {
-		var stderr []byte
-		if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-			stderr = failed.Stderr
-		}
-		t.Fatalf("say %q: %v\n%s", words, err, stderr)
-	}
+	text := recordtest.Rerun(t, 0, "run", file, session, snapshot, words)
 	var out said
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines := strings.Split(text, "\n")
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &out); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -130,20 +122,13 @@ func TestStore_goesOnInANewProcess(t *testing.T) {
 		t.Errorf("from the first snapshot: %+v", out)
 	}
 
-	db, err := sqlite.OpenOrCreate(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := recordtest.OpenStore(t, file)
 	var drawn []string
-	var second model.Ref
-	for h, err := range db.Headers(t.Context(), "chat") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	var second *model.Header
+	for _, h := range recordtest.ListVisits(t, db, "chat") {
 		drawn = append(drawn, fmt.Sprint(h.Index, h.Orphaned, h.Head))
 		if h.Index == 1 && h.Orphaned {
-			second = h.Ref()
+			second = &h
 		}
 		if h.Alias == "" || !strings.Contains(string(h.Attributes), `"status":"completed"`) || strings.Contains(string(h.Attributes), "snapshotId") {
 			t.Errorf("#%d: %q with %s", h.Index, h.Alias, h.Attributes)
@@ -154,13 +139,7 @@ func TestStore_goesOnInANewProcess(t *testing.T) {
 	}
 
 	// A person puts the session back to a branch that was left: the agent goes on from there.
-	plan, err := db.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: second})
-	if err == nil {
-		_, err = db.Apply(t.Context(), plan)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	recordtest.Restore(t, db, second)
 	if out := say(t, file, "chat", "", "again"); out.Answer != "was sent one | was sent one | two | was sent one | was sent one | two | again" {
 		t.Errorf("after the restore: %q", out.Answer)
 	}
@@ -171,11 +150,7 @@ func TestStore_keepsFailures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "genkit.db")
 	say(t, file, "chat", "", "one")
 	out := say(t, file, "chat", "", "fail")
-	db, err := sqlite.OpenOrCreate(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := recordtest.OpenStore(t, file)
 	kept, err := genkitstore.New[custom](db).GetSnapshot(t.Context(), out.Snapshot)
 	if err != nil {
 		t.Fatal(err)
@@ -187,12 +162,7 @@ func TestStore_keepsFailures(t *testing.T) {
 
 func newStore(t *testing.T) *genkitstore.Store[custom] {
 	t.Helper()
-	db, err := sqlite.Create(t.Context(), filepath.Join(t.TempDir(), "genkit.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return genkitstore.New[custom](db)
+	return genkitstore.New[custom](recordtest.OpenStore(t, filepath.Join(t.TempDir(), "genkit.db")))
 }
 
 // put writes a snapshot as it is.

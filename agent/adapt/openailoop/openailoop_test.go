@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"hindcast/agent/adapt/openailoop"
+	"hindcast/agent/record/recordtest"
 	"hindcast/model"
 	"hindcast/store/native/sqlite"
 )
@@ -47,10 +47,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// died is the exit code of a program that dies in the midst of a tool.
+const died = 3
+
 // work is a tool. It dies where the prompt says so.
 func work(prompt, arguments string) string {
 	if prompt == "crash" {
-		os.Exit(3)
+		os.Exit(died)
 	}
 	return "did " + arguments
 }
@@ -225,33 +228,17 @@ func answer(chat, calls bool, asked, sent int) map[string]any {
 	return map[string]any{"id": "same", "object": "response", "model": "scripted-1", "status": "completed", "output": output, "usage": map[string]any{"input_tokens": sent, "output_tokens": 3}}
 }
 
-// say runs the program of the tests in a process of its own, and returns its output and its exit code.
-func say(t *testing.T, args ...string) (string, int) {
-	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
-		t.Fatalf("%q: %v\n%s", args, err, stderr.Bytes())
-	}
-	return strings.TrimSpace(string(out)), cmd.ProcessState.ExitCode()
-}
-
 // drawn returns a word for each visit of the session, and the visits.
 func drawn(t *testing.T, db *sqlite.Store) (words []string, visits []model.Header) {
 	t.Helper()
-	for h, err := range db.Headers(t.Context(), "session") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	visits = recordtest.ListVisits(t, db, "session")
+	for _, h := range visits {
 		words = append(words, fmt.Sprint(h.Index, " ", h.Event, " ", h.Orphaned))
-		visits = append(visits, h)
 	}
 	return words, visits
 }
 
-// Each prompt is a new process, one of which dies in the midst of a tool; then a person goes back.
+// TestLoops_goOnInANewProcess runs a process for each prompt. One dies in the midst of a tool, and a person goes back in the end.
 func TestLoops_goOnInANewProcess(t *testing.T) {
 	for name, one := range map[string]struct {
 		first, crashed, back string
@@ -265,20 +252,14 @@ func TestLoops_goOnInANewProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, file := scriptedModel(t), filepath.Join(t.TempDir(), "chat.db")
-			if got, _ := say(t, name, file, "one", server); got != one.first {
+			if got := recordtest.Rerun(t, 0, name, file, "one", server); got != one.first {
 				t.Errorf("at first: %q", got)
 			}
-			if _, exit := say(t, name, file, "crash", server); exit != 3 {
-				t.Errorf("it did not die: exit code %d", exit)
-			}
-			if got, _ := say(t, name, file, "go on", server); got != one.crashed {
+			recordtest.Rerun(t, died, name, file, "crash", server)
+			if got := recordtest.Rerun(t, 0, name, file, "go on", server); got != one.crashed {
 				t.Errorf("behind the crash: %q", got)
 			}
-			db, err := sqlite.OpenOrCreate(t.Context(), file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
+			db := recordtest.OpenStore(t, file)
 			words, visits := drawn(t, db)
 			if want := []string{"0 tool iteration false", "1 turn end false", "2 tool iteration false", "3 turn end false"}; !reflect.DeepEqual(words, want) {
 				t.Fatalf("the session is %q, and not %q", words, want)
@@ -295,14 +276,8 @@ func TestLoops_goOnInANewProcess(t *testing.T) {
 					t.Errorf("the state has no %s: %s", part, state)
 				}
 			}
-			plan, err := db.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: visits[0].Ref()})
-			if err == nil {
-				_, err = db.Apply(t.Context(), plan)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, _ := say(t, name, file, "", server); got != one.back {
+			recordtest.Restore(t, db, &visits[0])
+			if got := recordtest.Rerun(t, 0, name, file, "", server); got != one.back {
 				t.Errorf("after the restore: %q", got)
 			}
 			words, _ = drawn(t, db)
@@ -315,11 +290,7 @@ func TestLoops_goOnInANewProcess(t *testing.T) {
 
 // A completion without a choice is told.
 func TestChat_refuses(t *testing.T) {
-	db, err := sqlite.Create(t.Context(), filepath.Join(t.TempDir(), "chat.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := recordtest.OpenStore(t, filepath.Join(t.TempDir(), "chat.db"))
 	loop, err := openailoop.OpenChat(t.Context(), db, "session")
 	if err != nil {
 		t.Fatal(err)

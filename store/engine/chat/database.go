@@ -110,8 +110,8 @@ func HasTables(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) 
 	return some && len(lacks) == 0, err
 }
 
-// findLacks reports whether a database has one of some tables at all, and then what it lacks of them: nearly every database has none, and
-// one query tells.
+// findLacks reports whether a database has one of some tables at all, and then lists its lacks. One query tells nearly every
+// other database apart.
 func findLacks(ctx context.Context, t *sqlitefile.Tx, tables map[string]string) (some bool, lacks []sqlitefile.Lack, err error) {
 	if some, err = t.HasAny(ctx, maps.Keys(tables)); some && err == nil {
 		lacks, err = t.ListLacks(ctx, tables)

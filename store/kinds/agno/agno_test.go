@@ -184,7 +184,7 @@ func TestWeave_longSession(t *testing.T) {
 		json_object('status', 'COMPLETED', 'session_state', json_object('n', i), 'messages', json_array(json_object('role', 'user', 'content', 'go on ' || i))) FROM n`))
 }
 
-// older has what Agno 1.7.0 and 2.0.0 kept of a scripted model: a session with a tool, and of 2.0 a team.
+// older is the folder of dumps that Agno 1.7.0 and 2.0.0 recorded with a scripted model: a session with a tool, and of 2.0 a team.
 var older = filepath.Join("..", "..", "..", "testdata", "agno", "older")
 
 // Agno 1 and 2 keep the runs in the row of their session. Nothing is written there, and the fork of Agno 3 is not offered.

@@ -15,6 +15,7 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/formattest"
 )
 
 // fixture is recorded by testdata/interop/cline/record.py.
@@ -208,33 +209,15 @@ func TestRead_subAgent(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"*/*.messages.json", "tasks/*/api*"} {
-		names, err := filepath.Glob(filepath.Join(fixture, pattern))
-		if err != nil || len(names) == 0 {
-			f.Fatal(names, err)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(text)
+		if n := formattest.AddFiles(f, filepath.Join(fixture, pattern)); n == 0 {
+			f.Fatalf("%d files", n)
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, name := range []string{"s/s.messages.json", "tasks/1/" + historyFile} {
 			s, in := readText(t, name, string(text), "s/s.compaction.json", string(text), "tasks/1/ui_messages.json", string(text))
 			form := &format{}
-			for i := range s.Entries {
-				list, err := form.Messages(in, s, &s.Entries[i])
-				if err != nil {
-					t.Fatal(err)
-				}
-				for k := range list {
-					if text := list[k].AppendJSON(nil); store.CheckState(text) != nil {
-						t.Errorf("%s", text)
-					}
-				}
-			}
+			formattest.CheckMessages(t, form, in, s)
 			if _, err := form.ReadCarried(t.Context(), in, s); err != nil {
 				t.Error(err)
 			}

@@ -139,7 +139,7 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// older has what DBOS 1.13.0 and 2.5.0 kept of testdata/interop/dbos/record.py: the inputs of a workflow stand in its row, and
+// older is the folder of dumps that DBOS 1.13.0 and 2.5.0 recorded by testdata/interop/dbos/record.py: the inputs of a workflow stand in its row, and
 // 1.13 notes neither the source of a fork nor when a step began.
 var older = filepath.Join("..", "..", "..", "testdata", "dbos", "older")
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/formattest"
 )
 
 // fixture is recorded by testdata/interop/droid/record.py.
@@ -77,16 +77,8 @@ func TestRead_compaction(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	names, err := filepath.Glob(filepath.Join(fixture, "*", "*.jsonl"))
-	if err != nil || len(names) != 2 {
-		f.Fatal(names, err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
+	if n := formattest.AddFiles(f, filepath.Join(fixture, "*", "*.jsonl")); n != 2 {
+		f.Fatalf("%d files", n)
 	}
 	dir := f.TempDir()
 	disk, err := tree.OpenDisk(dir)
@@ -96,16 +88,6 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, in := readText(t, disk, dir, header+string(text))
 		form := agent.Format(dir).(*format)
-		for i := range s.Entries {
-			list, err := form.Messages(in, s, &s.Entries[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range list {
-				if text := list[k].AppendJSON(nil); store.CheckState(text) != nil {
-					t.Errorf("%s", text)
-				}
-			}
-		}
+		formattest.CheckMessages(t, form, in, s)
 	})
 }

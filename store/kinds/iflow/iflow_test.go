@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/formattest"
 )
 
 // fixture is written by hand in the form of iflow.go's sources.
@@ -70,16 +70,8 @@ func TestRead_unknownRecord(t *testing.T) {
 
 // FuzzRead reads a file of any bytes: it neither panics nor makes a message that is no state.
 func FuzzRead(f *testing.F) {
-	names, err := filepath.Glob(filepath.Join(fixture, "*", "*.jsonl"))
-	if err != nil || len(names) == 0 {
-		f.Fatal(names, err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
+	if n := formattest.AddFiles(f, filepath.Join(fixture, "*", "*.jsonl")); n == 0 {
+		f.Fatalf("%d files", n)
 	}
 	dir := f.TempDir()
 	disk, err := tree.OpenDisk(dir)
@@ -95,16 +87,6 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range s.Entries {
-			list, err := form.Messages(in, s, &s.Entries[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range list {
-				if text := list[k].AppendJSON(nil); store.CheckState(text) != nil {
-					t.Errorf("%s", text)
-				}
-			}
-		}
+		formattest.CheckMessages(t, form, in, s)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/formattest"
 )
 
 const (
@@ -174,16 +175,8 @@ func TestTitles(t *testing.T) {
 
 // FuzzRead: no file makes the reader fail, and each message is JSON.
 func FuzzRead(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join(fixtures, "sessions", "*", "*", agentsDir, "*", wireFile))
-	if err != nil || len(files) != 2 {
-		f.Fatal(files, err)
-	}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
+	if n := formattest.AddFiles(f, filepath.Join(fixtures, "sessions", "*", "*", agentsDir, "*", wireFile)); n != 2 {
+		f.Fatalf("%d files", n)
 	}
 	f.Add([]byte(head))
 	dir := f.TempDir()

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/formattest"
 )
 
 // fixture is recorded by testdata/interop/kimi-cli/record.py.
@@ -154,17 +154,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, before string) {
 		s, in := readTexts(t, dir, map[string]string{contextFile: text, "context_1.jsonl": before})
 		form := agent.Format(dir).(*format)
-		for i := range s.Entries {
-			list, err := form.Messages(in, s, &s.Entries[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range list {
-				if text := list[k].AppendJSON(nil); store.CheckState(text) != nil {
-					t.Errorf("%s", text)
-				}
-			}
-		}
+		formattest.CheckMessages(t, form, in, s)
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/formattest"
 )
 
 const fixtures = "../../../testdata/trajectory"
@@ -299,31 +300,13 @@ func TestSpots_beside(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"atif/*/agent/*", "agents/*/*"} {
-		names, err := filepath.Glob(filepath.Join(fixtures, pattern))
-		if err != nil || len(names) == 0 {
-			f.Fatal(names, err)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(text)
+		if n := formattest.AddFiles(f, filepath.Join(fixtures, pattern)); n == 0 {
+			f.Fatalf("%d files", n)
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, in := readText(t, all, "run.json", string(text))
-		for i := range s.Entries {
-			list, err := all.Messages(in, s, &s.Entries[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range list {
-				if text := list[k].AppendJSON(nil); store.CheckState(text) != nil {
-					t.Errorf("%s", text)
-				}
-			}
-		}
+		formattest.CheckMessages(t, all, in, s)
 		if _, err := all.ReadCarried(t.Context(), in, s); err != nil {
 			t.Error(err)
 		}
