@@ -693,16 +693,9 @@ func (p *printer) writeRunSums(c *comparison) {
 			name = printable.String(shownAddress(r.address, r.store)) + " " + name
 		}
 		cost := r.Sum.CostText(printable.String(c.prices.Currency))
-		tokens, took := "", ""
-		if t := r.Sum.Input + r.Sum.Output; t > 0 {
-			tokens = model.ShortCount(t)
-		}
-		if d, known := r.Elapsed(); known {
-			took = model.ShortTime(float64(d.Milliseconds()))
-		}
 		none := "-"
 		cells = append(cells, []string{strconv.Itoa(i + 1), name, strconv.Itoa(len(r.Calls)), strconv.Itoa(r.CountFailed()),
-			cmp.Or(tokens, none), cmp.Or(cost, none), cmp.Or(took, none), strconv.Itoa(len(r.Files)), cmp.Or(printable.String(r.Result()), none)})
+			cmp.Or(r.Sum.TotalText(), none), cmp.Or(cost, none), cmp.Or(r.ElapsedText(), none), strconv.Itoa(len(r.Files)), cmp.Or(printable.String(r.Result()), none)})
 	}
 	widths := make([]int, len(cells[0]))
 	for _, row := range cells {

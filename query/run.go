@@ -54,6 +54,14 @@ func (r *Run) Elapsed() (time.Duration, bool) {
 	return d, !r.From.IsZero() && d >= 0
 }
 
+// ElapsedText returns the time of Elapsed for people, "" where it is not known.
+func (r *Run) ElapsedText() string {
+	if d, known := r.Elapsed(); known {
+		return model.ShortTime(float64(d.Milliseconds()))
+	}
+	return ""
+}
+
 // maxResult bounds the text of a result in bytes.
 const maxResult = 120
 

@@ -114,6 +114,14 @@ func (s *Sum) CostText(currency string) string {
 	return costText(s.Cost, currency)
 }
 
+// TotalText returns the sum of tokens in and out for people, "" if none were counted.
+func (s *Sum) TotalText() string {
+	if t := s.Input + s.Output; t > 0 {
+		return model.ShortCount(t)
+	}
+	return ""
+}
+
 // costText returns an amount in a currency, with more digits where it is small.
 func costText(cost float64, currency string) string {
 	const small = 0.1

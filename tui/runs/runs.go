@@ -108,19 +108,9 @@ var sums = []struct {
 	name string
 	text func(r *Run) string
 }{
-	{"tokens", func(r *Run) string {
-		if t := r.Sum.Input + r.Sum.Output; t > 0 {
-			return model.ShortCount(t)
-		}
-		return ""
-	}},
+	{"tokens", func(r *Run) string { return r.Sum.TotalText() }},
 	{"cost", func(r *Run) string { return r.Money }},
-	{"time", func(r *Run) string {
-		if d, known := r.Elapsed(); known {
-			return model.ShortTime(float64(d.Milliseconds()))
-		}
-		return ""
-	}},
+	{"time", func(r *Run) string { return r.ElapsedText() }},
 	{"failed", func(r *Run) string { return fmt.Sprintf("%d/%d", r.CountFailed(), len(r.Calls)) }},
 	{"files", func(r *Run) string { return strconv.Itoa(len(r.Files)) }},
 	{"result", func(r *Run) string { return r.Result() }},

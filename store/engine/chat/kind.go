@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -133,6 +134,14 @@ func (a *Agent) below(name string) (list []string) {
 		}
 	}
 	return list
+}
+
+// InDashed is the Inner of an agent that names the folder of a project by its path, -home-demo.
+func InDashed(dir string, _ tree.Tree) int {
+	if strings.HasPrefix(filepath.Base(dir), "-") {
+		return 1
+	}
+	return 0
 }
 
 // inner returns how many folders above a folder the storage is.

@@ -14,7 +14,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,12 +38,7 @@ const suffix, settingsEnd = ".jsonl", ".settings.json"
 var agent = &chat.Agent{
 	Name: "droid", Framework: "Droid", IDs: "Droid's id of the message",
 	Roots: []string{".", "sessions"}, Home: "factory",
-	Inner: func(dir string, _ tree.Tree) int {
-		if strings.HasPrefix(filepath.Base(dir), "-") {
-			return 1
-		}
-		return 0
-	},
+	Inner:  chat.InDashed,
 	Shape:  "PROJECT/ID.jsonl with a session_start",
 	Noun:   "a session of Droid",
 	Traces: []string{`"session_start"`},

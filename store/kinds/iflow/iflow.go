@@ -10,7 +10,6 @@ package iflow
 import (
 	"bytes"
 	"context"
-	"path/filepath"
 	"strings"
 
 	"hindcast/model/conversation"
@@ -18,7 +17,6 @@ import (
 	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
 	"hindcast/store/media/files"
-	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -34,12 +32,7 @@ const typeUser, typeAssistant = "user", "assistant"
 var agent = &chat.Agent{
 	Name: "iflow", Framework: "iFlow CLI", IDs: "the uuid of the record",
 	Roots: []string{".", "projects"}, Home: "iflow",
-	Inner: func(dir string, _ tree.Tree) int {
-		if strings.HasPrefix(filepath.Base(dir), "-") {
-			return 1
-		}
-		return 0
-	},
+	Inner:  chat.InDashed,
 	Shape:  "PROJECT/session-UUID.jsonl with records whose sessionId begins with session-",
 	Noun:   "a session of iFlow CLI",
 	Traces: []string{`"sessionId":"session-`},
