@@ -40,9 +40,11 @@ func (k Kind) findOlder(ctx context.Context, columnsOf func(context.Context, str
 		if len(lacks) == 0 {
 			continue
 		}
-		query, err := k.queryOlder(ctx, columnsOf, table)
+		var query string
 		if len(has) > 0 {
 			query = k.querySince(table, lacks, hidden, itself(table))
+		} else {
+			query, err = k.queryOlder(ctx, columnsOf, table)
 		}
 		if err != nil || query == "" {
 			return nil, err
@@ -64,7 +66,10 @@ func (k Kind) findOlder(ctx context.Context, columnsOf func(context.Context, str
 
 // queryOlder returns the query that yields the rows of a table, "" if none does.
 func (k Kind) queryOlder(ctx context.Context, columnsOf func(context.Context, string) (map[string]bool, error), table string) (string, error) {
-	for _, one := range k.Older {
+	if k.Older == nil {
+		return "", nil
+	}
+	for _, one := range k.Older() {
 		if one.Table != table {
 			continue
 		}

@@ -140,9 +140,10 @@ type Kind struct {
 	// have the columns of Key and Order show how a session changed.
 	Tables map[string]string
 	// Since are columns of Tables that databases of other versions of the framework lack: NULL stands for them, of the type
-	// behind a colon or text. Older tells of tables that they lack. Such a database is only read.
+	// behind a colon or text. Older lists the tables that they lack: it is called when a
+	// database is looked at. Such a database is only read.
 	Since map[string]string
-	Older []Older
+	Older func() []Older
 	// Mark is a query that reports whether a file with these tables is of the kind; "" takes each.
 	Mark string
 	// Sides are tables that a database may have besides, whose texts are looked for in the states.

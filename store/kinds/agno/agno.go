@@ -59,10 +59,7 @@ var kind = rows.Kind{
 		"agno_runs":     "run_id session_id run_type parent_run_id status run_index run_data created_at",
 	},
 	Since: map[string]string{"agno_runs": "parent_run_id", "agno_sessions": "session_type"},
-	Older: []rows.Older{
-		olderRuns("agno_sessions", "runs", "$"), olderRuns("agno_sessions", "memory", "$.runs"), olderRuns("agent_sessions", "memory", "$.runs"),
-		{Table: "agno_sessions", From: "agent_sessions", Columns: "session_id memory agent_id", Query: "SELECT rowid AS rowid, *, 'agent' AS session_type FROM main.agent_sessions"},
-	},
+	Older: listOlder,
 	Sides: []rows.Side{
 		{Table: "agno_sessions", Column: "session_id", Of: "SELECT ? WHERE ? = ''"},
 		{Table: "agno_runs", Column: "run_id", Of: "SELECT run_id FROM agno_runs WHERE session_id = ? AND " + member + " = ?"},
@@ -86,6 +83,14 @@ var kind = rows.Kind{
 // member names the run of a member of a team in its session.
 const member = "CASE WHEN coalesce(parent_run_id, '') = '' THEN '' ELSE run_id END"
 
+// listOlder lists how Agno 1 and 2 keep what they have in other tables.
+func listOlder() []rows.Older {
+	return []rows.Older{
+		olderRuns("agno_sessions", "runs", "$"), olderRuns("agno_sessions", "memory", "$.runs"), olderRuns("agent_sessions", "memory", "$.runs"),
+		{Table: "agno_sessions", From: "agent_sessions", Columns: "session_id memory agent_id", Query: "SELECT rowid AS rowid, *, 'agent' AS session_type FROM main.agent_sessions"},
+	}
+}
+
 // olderRuns tells of the runs that Agno 1 and 2 keep in a column of the row of their session, at a path in it. The column is
 // JSON, or JSON in a JSON text.
 func olderRuns(table, column, path string) rows.Older {
@@ -104,7 +109,7 @@ func Kind(cache *files.Cache) engine.Kind {
 	k.Format, k.Cache = format{}, cache
 	on.Lacks = "Agno goes back by a call of its own, which the Resume tab has: its stores are written in SQLite alone"
 	in.Lacks, in.Does, on.Does = on.Lacks, nil, nil
-	on.Older = olderOnServer
+	on.Older = listOlderOnServer
 	on.Format, on.Snapshots, on.Order = served{}, onServer, []string{"turn", "made", "run", "number"}
 	in.Format, in.Cache, in.Made = format{}, cache, &inFiles
 	before := in

@@ -21,10 +21,12 @@ const onServer = `(SELECT r.session_id AS name, ` + member + ` AS member, r.run_
 	FROM agno_runs r LEFT JOIN LATERAL (SELECT value, ordinality - 1 AS key FROM jsonb_array_elements(CASE WHEN jsonb_typeof(r.run_data -> 'messages') = 'array' THEN r.run_data -> 'messages' ELSE '[]' END) WITH ORDINALITY
 		WHERE jsonb_typeof(value) = 'object' AND coalesce(value ->> 'from_history', 'false') = 'false') m ON true) snapshots`
 
-// olderOnServer tells of the runs that Agno 1 and 2 keep in the rows of their sessions.
-var olderOnServer = []rows.Older{
-	olderRunsOnServer("agno_sessions", "runs", "s.runs"), olderRunsOnServer("agno_sessions", "memory", "s.memory -> 'runs'"), olderRunsOnServer("agent_sessions", "memory", "s.memory -> 'runs'"),
-	{Table: "agno_sessions", From: "agent_sessions", Columns: "session_id memory agent_id", Query: "SELECT xmin AS xmin, *, 'agent'::text AS session_type FROM agent_sessions"},
+// listOlderOnServer lists the same of PostgreSQL.
+func listOlderOnServer() []rows.Older {
+	return []rows.Older{
+		olderRunsOnServer("agno_sessions", "runs", "s.runs"), olderRunsOnServer("agno_sessions", "memory", "s.memory -> 'runs'"), olderRunsOnServer("agent_sessions", "memory", "s.memory -> 'runs'"),
+		{Table: "agno_sessions", From: "agent_sessions", Columns: "session_id memory agent_id", Query: "SELECT xmin AS xmin, *, 'agent'::text AS session_type FROM agent_sessions"},
+	}
 }
 
 func olderRunsOnServer(table, column, list string) rows.Older {

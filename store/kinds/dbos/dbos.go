@@ -49,7 +49,7 @@ var kind = rows.Kind{
 		"workflow_status":   "forked_from",
 		"operation_outputs": "function_name child_workflow_id started_at_epoch_ms:bigint",
 	},
-	Older: olderTables("rowid", "main."),
+	Older: func() []rows.Older { return olderTables("rowid", "main.") },
 	Sides: []rows.Side{
 		{Table: "workflow_status", Column: "workflow_uuid", Of: "?"},
 		{Table: "workflow_output", Column: "workflow_uuid", Of: "?"},
@@ -91,7 +91,7 @@ func olderTables(hidden, in string) []rows.Older {
 func Kind(cache *files.Cache) engine.Kind {
 	k, on := kind, kind
 	k.Format, k.Cache = format{}, cache
-	on.Older = olderTables("xmin", "")
+	on.Older = func() []rows.Older { return olderTables("xmin", "") }
 	on.Format, on.Snapshots, on.Order, on.Sessions = served{}, onServer, []string{"step"}, "SELECT workflow_uuid FROM workflow_status"
 	return k.Kind(&on, "")
 }
