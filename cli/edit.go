@@ -36,7 +36,7 @@ func (a *App) editCommand() *cobra.Command {
 		Use:   "edit [STORE...] [SESSION] SNAPSHOT [--as ID]",
 		Short: "start a new session from a snapshot whose state you change",
 		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
-value at a JSON Pointer in it: one message, one tool result. What you save becomes
+value at a path in it: one message, one tool result. What you save becomes
 the state that a new session starts from, and the original is untouched. What you
 do not change stays as it is, byte for byte.
 
@@ -82,7 +82,7 @@ which the agent resumes, has the way to the head, or to SNAPSHOT, without them.`
 	}
 	cmd.Flags().StringVar(&how.as, "as", "", "id of the new session")
 	cmd.Flags().StringVar(&how.drop, "drop", "", "leave out the turns from A to B, as `A..B`")
-	cmd.Flags().StringVar(&how.at, "at", "", "JSON `POINTER` to the edited value, such as /messages/3; without it the whole state")
+	cmd.Flags().Var(&how.at, "at", "the `PATH` of the edited value, such as /messages/3 or .messages[3]; without it the whole state")
 	cmd.Flags().StringVar(&how.set, "set", "", "the new value as `JSON`, instead of an editor")
 	cmd.Flags().StringVar(&how.file, "file", "", "the `FILE` with the new value, instead of an editor; - for the standard input")
 	return cmd
@@ -90,8 +90,9 @@ which the agent resumes, has the way to the head, or to SNAPSHOT, without them.`
 
 // editing holds the flags of an edit.
 type editing struct {
-	as, at, set, file, drop string
-	given                   bool // set is
+	as, set, file, drop string
+	at                  pointerFlag
+	given               bool // set is
 }
 
 // editAndFork takes a state through an edit into the plan of a new session.
@@ -107,9 +108,9 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 	if err != nil {
 		return err
 	}
-	value, err := splice.At(state, how.at)
+	value, err := splice.At(state, string(how.at))
 	if err != nil {
-		return fmt.Errorf("edit %s of %q: %w", cmp.Or(how.at, "the state"), ref.ID, err)
+		return fmt.Errorf("edit %s of %q: %w", cmp.Or(string(how.at), "the state"), ref.ID, err)
 	}
 	changed, draft, err := a.readEdit(ctx, state, value, how)
 	defer func() { err = draft.endDraft(a.Err, err, agreed.dryRun) }()
@@ -158,12 +159,12 @@ func (a *App) readEdit(ctx context.Context, state, value []byte, how *editing) (
 	case how.file != "":
 		text, err = os.ReadFile(how.file)
 	default:
-		return a.inEditor(ctx, state, value, how.at)
+		return a.inEditor(ctx, state, value, string(how.at))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("edit: %w", err)
 	}
-	changed, err := splice.Replace(state, how.at, text)
+	changed, err := splice.Replace(state, string(how.at), text)
 	if err != nil {
 		err = fmt.Errorf("edit: %s: %w", cmp.Or(how.file, "--set"), err)
 	}

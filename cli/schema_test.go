@@ -343,7 +343,7 @@ func (a *answers) realStores(t *testing.T) {
 		}
 		for _, s := range sessions {
 			for _, line := range [][]string{
-				{"log", dir, s.ID}, {"why", dir, s.ID}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
+				{"log", dir, s.ID}, {"why", dir, s.ID}, {"why", dir, s.ID, "--at", "/messages"}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
 				{"history", dir, s.ID, "/messages/1"}, {"history", dir, s.ID, "/state"}, {"blame", dir, s.ID}, {"blame", dir, s.ID, "#0", "/messages"}, {"find", dir, s.ID, ".messages | length > 1"}, {"find", dir, s.ID, ".state == 1", "--all"}, {"stats", dir, s.ID, "--snapshots", "--prune"},
 				{"grep", "e", dir, s.ID}, {"grep", "e", dir, s.ID, "--all"}, {"diverge", dir, s.ID, "#0", "head"}, {"diverge", dir, s.ID, sessions[0].ID}, {"diverge", dir, s.ID, sessions[0].ID, "--by", ".failed"}, {"check", dir, s.ID},
 				{"files", dir, s.ID}, {"files", dir, s.ID, "head..#0"}, {"files", dir, s.ID, "--by", "file"}, {"files", dir, s.ID, "--patch"}, {"commands", dir, s.ID},

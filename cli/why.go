@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,17 +14,21 @@ import (
 
 // whyCommand is `hindcast why`.
 func (a *App) whyCommand() *cobra.Command {
-	return a.answeringCommand(oneOrHead, &cobra.Command{
+	var at pointerFlag
+	cmd := a.answeringCommand(oneOrHead, &cobra.Command{
 		Use:   "why [STORE...] [SESSION] [SNAPSHOT]",
-		Short: "put together what is known about a call that failed",
+		Short: "put together what is known about a call that failed, or a value",
 		Long: `Why tells of the call that failed at SNAPSHOT, or of the last one that failed before it;
 without SNAPSHOT before the head: the calls that failed for the same reason before it,
 where its arguments come from, where the line on which the same tool worked differs, and
-the restore that goes back before it. Below each stands the command that shows more.`,
+the restore that goes back before it. With --at it tells of the value there instead: what
+set it, what it was before, where its text comes from, and what it is on other branches.
+Below each fact stands the command that shows more.`,
 		Example: `  hindcast why trips.db trip-planner '#3'
+  hindcast why trips.db trip-planner --at /cart/total
   hindcast why 5eed0001 --json`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		document, err := of.explain(ctx)
+		document, err := of.explain(ctx, string(at))
 		if err != nil {
 			return err
 		}
@@ -38,13 +41,22 @@ the restore that goes back before it. Below each stands the command that shows m
 		}
 		return nil
 	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if cmd.Flags().Changed("at") && at == "" {
+			return usagef("why: --at names a value in the state, and not the whole of it")
+		}
+		return nil
+	}
+	cmd.Flags().Var(&at, "at", "tell of the value at a `PATH`, such as /cart/total or .cart.total")
+	return cmd
 }
 
-// whyJSON is `why --json`.
+// whyJSON is `why --json`: of a call, or of the value at a path.
 type whyJSON struct {
 	SessionID string        `json:"sessionId"`
 	Name      string        `json:"name"`
-	Call      callJSON      `json:"call"`
+	Call      *callJSON     `json:"call,omitempty"`
+	At        string        `json:"at,omitempty"`
 	Lines     []whyLineJSON `json:"lines"`
 }
 
@@ -56,8 +68,12 @@ type whyLineJSON struct {
 	Command string `json:"command"`
 }
 
-// explain puts together the facts about a call that failed.
-func (o *subject) explain(ctx context.Context) (*whyJSON, error) {
+// explain puts together the facts about a call that failed, or where at is not "" about the value there.
+func (o *subject) explain(ctx context.Context, at string) (*whyJSON, error) {
+	path, err := query.ParsePath(at)
+	if err != nil {
+		return nil, err
+	}
 	t, n, err := o.resolveVisit(ctx, o.firstSnapshot())
 	if err != nil {
 		return nil, err
@@ -70,39 +86,43 @@ func (o *subject) explain(ctx context.Context) (*whyJSON, error) {
 	if err := fillInfo(ctx, tips); err != nil {
 		return nil, fmt.Errorf("why: %w", err)
 	}
-	w, err := query.Open(o.store, t).Explain(ctx, t, n, o.info.Project, list)
-	if errors.Is(err, query.ErrNoFailure) {
-		return nil, fmt.Errorf("why: no call failed on the line to %s of %.80q", t.Name(n), o.session)
+	session := query.Open(o.store, t)
+	out := &whyJSON{SessionID: o.session, Name: t.Name(n), At: at}
+	var facts []query.Fact
+	if at != "" {
+		facts, err = session.ExplainValue(ctx, t, n, path, o.info.Project)
+	} else {
+		var w *query.Why
+		if w, err = session.Explain(ctx, t, n, o.info.Project, list); err == nil {
+			c := &w.Calls[w.Call]
+			call := (&run{tips[0], w.Run}).callDocument(c)
+			out.Name, out.Call, facts = t.Name(c.Visit), &call, w.Facts(t)
+		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, query.ErrNoFailure):
+		return nil, fmt.Errorf("why: no call failed on the line to %s of %.80q", t.Name(n), o.session)
+	case errors.Is(err, query.ErrNeverSet):
+		return nil, fmt.Errorf("why: nothing set %.80q on the line to %s of %.80q", at, t.Name(n), o.session)
+	case err != nil:
 		return nil, fmt.Errorf("why: %w", err)
 	}
-	r := &run{tips[0], w.Run}
-	c := &w.Calls[w.Call]
-	out := &whyJSON{SessionID: o.session, Name: t.Name(c.Visit), Call: r.callDocument(c)}
-	for _, fact := range w.Facts(t) {
-		at := t.Name(fact.Visit)
-		words := []string{string(fact.In), at}
+	of := shellWord(shownAddress(o.address, o.store)) + " " + shellWord(o.session)
+	for _, fact := range facts {
+		visit := t.Name(fact.Visit)
+		command, rest := string(fact.In), shellWord(visit)
 		switch fact.In {
+		case query.InState:
+			rest += " --at " + shellWord(at)
 		case query.InDiff:
-			words = []string{words[0], out.Name, at}
+			rest = shellWord(out.Name) + " " + rest
 		case query.InRestore:
 			if o.store.Features().Plan == nil {
-				words[0] = "fork"
+				command = "fork"
 			}
-			words = append(words, "--dry-run")
+			rest += " --dry-run"
 		}
-		out.Lines = append(out.Lines, whyLineJSON{fact.Is, at, fact.Text, o.commandLine(words...)})
+		out.Lines = append(out.Lines, whyLineJSON{fact.Is, visit, fact.Text, "hindcast " + command + " " + of + " " + rest})
 	}
 	return out, nil
-}
-
-// commandLine returns the command of Hindcast that asks a question about the session: its name, and the words behind
-// the session.
-func (o *subject) commandLine(words ...string) string {
-	line := []string{"hindcast", words[0], shellWord(shownAddress(o.address, o.store)), shellWord(o.session)}
-	for _, word := range words[1:] {
-		line = append(line, shellWord(word))
-	}
-	return strings.Join(line, " ")
 }

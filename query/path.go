@@ -195,6 +195,15 @@ func (p Path) Indexed() bool {
 	return slices.ContainsFunc(p.keys, func(key string) bool { return indexOf(key) >= 0 })
 }
 
+// Pointer returns the path as a JSON Pointer (RFC 6901).
+func (p Path) Pointer() string {
+	var text []byte
+	for _, key := range p.keys {
+		text = jsontape.AppendPointerToken(append(text, '/'), key)
+	}
+	return string(text)
+}
+
 // JQ returns the path as an expression of jq. What can be an index is taken for one.
 func (p Path) JQ() string {
 	if len(p.keys) == 0 {

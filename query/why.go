@@ -64,6 +64,7 @@ const (
 	InFiles    FactPlace = "files"
 	InContext  FactPlace = "context"
 	InState    FactPlace = "show"
+	InChange   FactPlace = "diff"    // what the visit changed
 	InDiff     FactPlace = "diverge" // from the call to the visit
 	InRestore  FactPlace = "restore"
 )
@@ -78,7 +79,10 @@ func (w *Why) Facts(t *model.Timeline) (facts []Fact) {
 	if c.Exit != "" {
 		text += "  exit " + c.Exit
 	}
-	add("failed", c.ResultVisit, InMessages, text+": "+c.Outcome)
+	if c.Outcome != "" {
+		text += ": " + c.Outcome
+	}
+	add("failed", c.ResultVisit, InMessages, text)
 	for _, i := range w.Before {
 		before := &w.Calls[i]
 		add("again", before.ResultVisit, InMessages, t.Name(before.ResultVisit)+" failed for the same reason: "+before.Text)

@@ -32,6 +32,19 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// What a call that failed printed may be nothing.
+func TestWhy_Facts_silent(t *testing.T) {
+	p := pastOf("a - " + talk(`x call:list:{} bad:`))
+	tl := model.NewTimeline(p.headers)
+	w, err := query.Open(p, tl).Explain(t.Context(), tl, 0, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := w.Facts(tl)[0].Text; strings.HasSuffix(text, ":") || !strings.Contains(text, "list") {
+		t.Errorf("%q", text)
+	}
+}
+
 // A call fails where its result is; at the visit that makes it, that failure is meant and none before.
 func TestExplain_atTheCall(t *testing.T) {
 	begun := `x call:list:{} bad:denied `

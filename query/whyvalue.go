@@ -62,7 +62,7 @@ func (q *Session) ExplainValue(ctx context.Context, t *model.Timeline, n model.N
 	if set.OrBefore {
 		before = " or before"
 	}
-	add("set", set.Visit, InState, fmt.Sprintf("%s%s set it to %s", t.Name(set.Visit), before, valueText(set.New)))
+	add("set", set.Visit, valuePlace(set.New), fmt.Sprintf("%s%s set it to %s", t.Name(set.Visit), before, valueText(set.New)))
 	run, err := q.ReadRun(ctx, t, n, project, nil)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (q *Session) ExplainValue(ctx context.Context, t *model.Timeline, n model.N
 		}
 	}
 	for i := last - 1; i >= 0 && i >= last-mostEarlier; i-- {
-		add("was", here[i].Visit, InState, fmt.Sprintf("%s set it to %s", t.Name(here[i].Visit), valueText(here[i].New)))
+		add("was", here[i].Visit, valuePlace(here[i].New), fmt.Sprintf("%s set it to %s", t.Name(here[i].Visit), valueText(here[i].New)))
 	}
 	if o := (Origin{Text: originText(set.New)}); len(o.Text) >= leastOrigin && len(o.Text) <= longestOrigin {
 		if err := q.findFirst(ctx, &o, placesOf(line[:on[set.Visit]])); err != nil {
@@ -98,7 +98,7 @@ func (q *Session) ExplainValue(ctx context.Context, t *model.Timeline, n model.N
 		default:
 			where = "on the branch that parted at " + t.Name(fork)
 		}
-		add("else", other.Visit, InState, fmt.Sprintf("%s set it to %s, %s", t.Name(other.Visit), valueText(other.New), where))
+		add("else", other.Visit, valuePlace(other.New), fmt.Sprintf("%s set it to %s, %s", t.Name(other.Visit), valueText(other.New), where))
 	}
 	if back := t.Parent(set.Visit); back != model.NoNode {
 		add("before", back, InRestore, t.Name(back)+" is the snapshot before it was set")
@@ -112,6 +112,14 @@ func valueText(value []byte) string {
 		return "nothing"
 	}
 	return conversation.Cut(string(value), maxValue)
+}
+
+// valuePlace returns the view of a value: one that was removed stands in the change alone.
+func valuePlace(value []byte) FactPlace {
+	if value == nil {
+		return InChange
+	}
+	return InState
 }
 
 // originText returns the text of a value by which it is looked for: of a string or a number.

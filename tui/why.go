@@ -18,7 +18,7 @@ import (
 // showsFacts are the tabs that show more of facts.
 var showsFacts = map[query.FactPlace]keymap.Action{
 	query.InMessages: keymap.ShowMessages, query.InFiles: keymap.ShowFiles, query.InContext: keymap.ShowContext,
-	query.InState: keymap.ShowState, query.InDiff: keymap.ShowMessages,
+	query.InState: keymap.ShowState, query.InChange: keymap.ShowDiff, query.InDiff: keymap.ShowMessages,
 }
 
 // askWhy puts together the facts about the last call that failed up to the snapshot under the cursor, or of the value
