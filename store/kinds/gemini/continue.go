@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,16 +18,17 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// Continue implements chat.Continuer: the line of a session, and a line for each message. A call stands in the message of
-// the model with its result, as Gemini CLI reads it.
+// Continue implements chat.Continuer: the line of a session, and a line for each message. Calls and results are parts of
+// their messages, as Gemini CLI 0.61.0 writes a conversation that it has loaded. Beside toolCalls it writes their results
+// once more when it resumes a session, and its next request has each twice.
 func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) {
 	now := c.In.Now.UTC()
 	at, sum := now.Format(chat.Milliseconds), sha256.Sum256([]byte(c.Project))
 	data := chat.AppendRecord(nil, map[string]any{
 		"sessionId": c.Spot.ID, "projectHash": hex.EncodeToString(sum[:]), "startTime": at, "lastUpdated": at, "kind": "main",
 	})
-	for i, m := range c.Messages {
-		var content, calls []any
+	for _, m := range c.Messages {
+		var content []any
 		for _, p := range m.Parts {
 			switch p.Kind {
 			case handover.Text:
@@ -34,20 +36,18 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 			case handover.Picture:
 				content = append(content, map[string]any{"inlineData": map[string]any{"mimeType": p.Picture.MediaType(), "data": p.Picture.EncodeData()}})
 			case handover.Call:
-				calls = append(calls, callOf(p, &c.Messages[i+1]))
+				content = append(content, map[string]any{"functionCall": map[string]any{"id": p.ID, "name": p.Tool, "args": p.Input}})
+			case handover.Result:
+				member := "output"
+				if p.Failed {
+					member = "error"
+				}
+				content = append(content, map[string]any{"functionResponse": map[string]any{"id": p.ID, "name": p.Tool, "response": map[string]any{member: p.Text}}})
 			}
 		}
 		record := map[string]any{"id": uuid.NewString(), "timestamp": m.At.UTC().Format(chat.Milliseconds), "type": "user", "content": content}
 		if m.Assistant {
 			record["type"], record["model"] = "gemini", m.Model
-			if content == nil {
-				record["content"] = ""
-			}
-			if calls != nil {
-				record["toolCalls"] = calls
-			}
-		} else if content == nil { // results stand with their calls
-			continue
 		}
 		data = chat.AppendRecord(data, record)
 	}
@@ -55,7 +55,7 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 	if err != nil {
 		return nil, err
 	}
-	name := tree.Join(tree.Join(dir, chats), prefix+now.Format("2006-01-02T15-04-")+c.Spot.ID[:8]+".jsonl")
+	name := newFile(tree.Join(dir, chats), now, c.Spot.ID)
 	made := &chat.Fork{
 		Spot: f.Spot(name), Steps: append(steps, tree.Step{Name: name, Data: data}),
 		Calls: c.ResumeInProject("goes on from there", "gemini", "--resume", c.Spot.ID),
@@ -64,17 +64,10 @@ func (f *format) Continue(_ context.Context, c *chat.Start) (*chat.Fork, error) 
 	return made, nil
 }
 
-// callOf returns a call with its result, which is in the message behind.
-func callOf(p handover.Part, behind *handover.Message) map[string]any {
-	status, member, r := "success", "output", behind.FindResult(p.ID)
-	if r.Failed {
-		status, member = "error", "error"
-	}
-	response := map[string]any{"id": p.ID, "name": p.Tool, "response": map[string]any{member: r.Text}}
-	return map[string]any{
-		"id": p.ID, "name": p.Tool, "args": p.Input, "status": status, "timestamp": behind.At.UTC().Format(chat.Milliseconds),
-		"result": []any{map[string]any{"functionResponse": response}}, "resultDisplay": r.Text,
-	}
+// newFile names the file of a new session in a folder. Before Gemini CLI loads a session it begins one of the same id, in
+// the file of that minute: it would write into this one that it has no messages. So the minute is the one before now.
+func newFile(dir string, now time.Time, id string) string {
+	return tree.Join(dir, prefix+now.Add(-time.Minute).Format("2006-01-02T15-04-")+id[:8]+".jsonl")
 }
 
 var notSlug = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })

@@ -61,7 +61,7 @@ func (f *format) Join(c chat.Cut, way []*chat.Entry) (*chat.Fork, error) {
 	for _, message := range raw[1:] {
 		data = append(jsontape.AppendCompact(data, message), '\n')
 	}
-	name := tree.Join(dir, prefix+now.Format("2006-01-02T15-04-")+short+".jsonl")
+	name := newFile(dir, now, c.ID)
 	made := &chat.Fork{
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
