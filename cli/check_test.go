@@ -1,10 +1,13 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +149,7 @@ func TestCheck_files(t *testing.T) {
 	if tests == 0 || tests != counts.Tests || failures != counts.Failures || failed != counts.Errors || failures == 0 || failed == 0 {
 		t.Errorf("%d tests, %d failures, %d errors: %s", tests, failures, failed, text)
 	}
+	holdJUnit(t, text)
 	data, err := os.ReadFile(sarif)
 	if err != nil {
 		t.Fatal(err)
@@ -203,4 +207,51 @@ func sessionOfLoop() string {
 		calls = append(calls, strings.ReplaceAll(call, "%", id))
 	}
 	return `{"id":"a","sessionId":"s","index":0,"turnIndex":0,"event":0,"state":{"messages":[{"role":"user","content":[{"text":"go"}]},` + strings.Join(calls, ",") + `]}}`
+}
+
+// inJUnit are the attributes and the elements that an element of JUnit's XML may have, by junit-10.xsd of Jenkins. An
+// attribute with ! must be there.
+var inJUnit = map[string][2]string{
+	"":           {"", "testsuites"},
+	"testsuites": {"name time tests failures errors", "testsuite"},
+	"testsuite":  {"name! tests! failures! errors! group time skipped timestamp hostname id package file log url", "testsuite properties testcase system-out system-err"},
+	"testcase":   {"name! time classname group", "skipped error failure rerunFailure rerunError flakyFailure flakyError system-out system-err"},
+	"error":      {"type message", ""},
+	"failure":    {"type message", ""},
+	"system-out": {"", ""},
+}
+
+// holdJUnit holds the elements of a file to inJUnit.
+func holdJUnit(t *testing.T, text []byte) {
+	t.Helper()
+	within := []string{""}
+	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch x := token.(type) {
+		case xml.StartElement:
+			is := x.Name.Local
+			if outer := within[len(within)-1]; !slices.Contains(strings.Fields(inJUnit[outer][1]), is) {
+				t.Errorf("%q has no element %q", outer, is)
+			}
+			may := strings.Fields(inJUnit[is][0])
+			for _, a := range x.Attr {
+				n := len(may)
+				if may = slices.DeleteFunc(may, func(name string) bool { return strings.TrimSuffix(name, "!") == a.Name.Local }); len(may) == n {
+					t.Errorf("%q has no attribute %q", is, a.Name.Local)
+				}
+			}
+			if i := slices.IndexFunc(may, func(name string) bool { return strings.HasSuffix(name, "!") }); i >= 0 {
+				t.Errorf("%q lacks %s", is, may[i])
+			}
+			within = append(within, is)
+		case xml.EndElement:
+			within = within[:len(within)-1]
+		}
+	}
 }
