@@ -13,7 +13,7 @@ import (
 var spoken = map[string]bool{
 	"content": true, "text": true, "parts": true, "message": true, "summary": true, "output": true,
 	"thinking": true, "reasoning": true, "prompt": true, "body": true, "response": true, "result": true,
-	"value": true, "answer": true, "query": true, "markdown": true, "finalText": true, "delta": true,
+	"value": true, "answer": true, "query": true, "markdown": true, "finalText": true, "delta": true, "todos": true,
 }
 
 // Texts returns the texts of a record: the strings of the members that hold what someone says,

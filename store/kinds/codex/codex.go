@@ -232,7 +232,7 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 			}
 			_, known := types()[is]
 			switch {
-			case is == typeItem, is == typeBetween, is == typeCompacted, repeats[is], !known && !strings.HasPrefix(is, typeEvent):
+			case is == typeItem, is == typeBetween, is == typeCompacted, repeats[is], !known:
 				return is, []chat.Value{body}
 			}
 			return "", nil
@@ -245,5 +245,5 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 	return list, nil
 }
 
-// repeats are the events that say what an item says, in versions that write both.
-var repeats = map[string]bool{typeEvent + ":user_message": true, typeEvent + ":agent_message": true}
+// repeats are the events that say what an item says, in versions that write both; and the goal of a thread, which none says.
+var repeats = map[string]bool{eventUser: true, eventAgent: true, typeEvent + ":thread_goal_updated": true}

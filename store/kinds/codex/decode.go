@@ -42,9 +42,9 @@ type recordType struct {
 }
 
 // types has, for each known type of record and event, how to parse it and how it changes a session. Versions
-// of Codex differ in the types that they write. The other events only repeat the text of an item for display.
+// of Codex differ in the types that they write.
 var types = sync.OnceValue(func() map[string]recordType {
-	return map[string]recordType{
+	list := map[string]recordType{
 		typeHeader:    {keep: (*record).keepHeader},
 		typeItem:      {(*record).keepItem, (*fold).addItem},
 		typeBetween:   {(*record).keepItem, (*fold).addItem},
@@ -83,7 +83,24 @@ var types = sync.OnceValue(func() map[string]recordType {
 			b.addAlone(p, r, now)
 		}},
 	}
+	for _, event := range strings.Fields(shownEvents) {
+		list[typeEvent+":"+event] = recordType{}
+	}
+	return list
 })
+
+// shownEvents are the other events that Codex has written into its files (codex-rs/rollout/src/policy.rs, and what versions
+// before it kept besides): each repeats the text of an item for display, or says how the work went on.
+const shownEvents = `agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break thread_goal_updated context_compacted
+	entered_review_mode exited_review_mode mcp_tool_call_begin mcp_tool_call_end web_search_begin web_search_end
+	image_generation_begin image_generation_end sub_agent_activity undo_started undo_completed exec_command_begin
+	exec_command_output_delta terminal_interaction patch_apply_begin patch_apply_updated view_image_tool_call turn_diff plan_update
+	dynamic_tool_call_request dynamic_tool_call_response exec_approval_request apply_patch_approval_request
+	request_permissions request_user_input elicitation_request collab_agent_spawn_begin collab_agent_spawn_end
+	collab_agent_interaction_begin collab_agent_interaction_end collab_waiting_begin collab_waiting_end collab_close_begin
+	collab_close_end collab_resume_begin collab_resume_end guardian_assessment guardian_warning warning stream_error
+	background_event deprecation_notice hook_started hook_completed item_started session_configured model_reroute
+	model_verification shutdown_complete`
 
 // record holds the parts of a line that are kept.
 type record struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"hindcast/model"
@@ -192,7 +191,7 @@ func (b *fold) foldRecord(p *part, r *chat.Record[record], now *state) {
 	if does.fold != nil {
 		does.fold(b, p, r, now)
 	}
-	if !known && !strings.HasPrefix(r.Is.is, typeEvent+":") {
+	if !known {
 		b.unknown[r.Is.is]++
 	}
 }

@@ -30,8 +30,8 @@ import (
 // Kind describes the sessions of Droid. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
-// Types of records. Others say nothing of the conversation.
-const typeHeader, typeMessage, typeCompaction = "session_start", "message", "compaction_state"
+// Types of records. Others that Droid writes say how a turn ended, and what the list of things to do was: a call has it.
+const typeHeader, typeMessage, typeCompaction, typeTodo, typeOutcome = "session_start", "message", "compaction_state", "todo_state", "agent_turn_outcome"
 
 const suffix, settingsEnd = ".jsonl", ".settings.json"
 
@@ -154,12 +154,16 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	}
 	s := &chat.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes)}
 	var header chat.Value
-	meta := &chat.Meta{}
+	meta, unknown := &chat.Meta{}, map[string]int{}
 	for i := range file.Records {
 		r := &file.Records[i]
-		if r.Is.header.There() {
+		switch r.Is.kind {
+		case typeHeader:
 			header = r.Is.header
 			s.Title, s.Project = chat.StoredTitle(header.Get("title").Text()), header.Get("cwd").Text()
+		case typeMessage, typeCompaction, typeTodo, typeOutcome:
+		default:
+			unknown[r.Is.kind]++
 		}
 		meta = meta.With(chat.Meta{Dir: s.Project, Model: r.Is.model})
 		if len(r.Is.entry.Records) == 0 {
@@ -172,6 +176,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 		}
 		s.Head = s.Add(e, s.Head)
 	}
+	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, unknown)...)
 	s.SkipUnsent()
 	if s.Head >= 0 {
 		facts := &s.Entries[s.Head].Facts
@@ -211,8 +216,10 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 			return kind, []chat.Value{v.Get("message", "content")}
 		case typeCompaction:
 			return kind, []chat.Value{v.Get("summaryText")}
-		default:
+		case typeHeader, typeOutcome:
 			return "", nil
+		default:
+			return kind, []chat.Value{v}
 		}
 	})
 }

@@ -76,6 +76,36 @@ func TestRead_compaction(t *testing.T) {
 	}
 }
 
+// The list of things to do is told where no call has it, and a record of a type that is not known by its type.
+func TestFaults_passedOver(t *testing.T) {
+	dir := t.TempDir()
+	disk, err := tree.OpenDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := `{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"TodoWrite","input":{"todos":"1. [pending] paint"}}]}}` + "\n"
+	for _, c := range []struct {
+		line    string
+		carried []string
+		unknown int
+	}{
+		{`{"type":"todo_state","id":"b","todos":"2. [pending] sweep","messageIndex":1}`, []string{"2. [pending] sweep"}, 0},
+		{`{"type":"todo_state","id":"b","todos":{"todos":"2. [pending] sweep"},"messageIndex":1}`, []string{"2. [pending] sweep"}, 0},
+		{`{"type":"todo_state","id":"b","todos":[{"content":"sweep","status":"pending"}],"messageIndex":1}`, []string{"sweep"}, 0},
+		{`{"type":"agent_turn_outcome","reason":"completed"}`, nil, 0},
+		{`{"type":"news","note":"sweep"}`, nil, 1},
+	} {
+		s, in := readText(t, disk, dir, header+said+c.line+"\n")
+		list, err := agent.Format(dir).(*format).ReadCarried(t.Context(), in, s)
+		if err != nil || len(s.Faults) != c.unknown {
+			t.Errorf("%s: %v, %v", c.line, s.Faults, err)
+		}
+		if got := list[len(list)-1].Texts; len(list)-1 != min(len(c.carried), 1) || len(c.carried) > 0 && !slices.Equal(got, c.carried) {
+			t.Errorf("%s: %+v", c.line, list)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	if n := formattest.AddFiles(f, filepath.Join(fixture, "*", "*.jsonl")); n != 2 {
 		f.Fatalf("%d files", n)

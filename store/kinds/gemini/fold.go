@@ -99,7 +99,7 @@ func foldLog(file *chat.File[record]) *sessionTree {
 			}
 			t.cutFrom(at)
 		case opUnknown:
-			t.unknown["line"]++
+			t.unknown[is.unknown]++
 		}
 		aside = t.headNode()
 	}

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"hash/fnv"
 	"regexp"
 	"strings"
@@ -32,6 +33,7 @@ type record struct {
 	op       op
 	messages []message
 	rewind   string
+	unknown  string // the type of a line that is not known
 	meta     meta
 	at       time.Time
 }
@@ -97,7 +99,7 @@ func recordOf(v chat.Value, at int64) (r record) {
 			r.op, r.messages = opPut, messagesOf(list, at)
 		}
 	default:
-		r.op = opUnknown
+		r.op, r.unknown = opUnknown, cmp.Or(v.Get("type").Text(), "line")
 	}
 	return r
 }

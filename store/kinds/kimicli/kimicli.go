@@ -95,6 +95,7 @@ type record struct {
 	own            own
 	prompt         bool
 	child, project string
+	unknown        string // the role, where it is of no message and not known
 }
 
 // own is kept with an entry.
@@ -114,7 +115,9 @@ func decodeLine(line *chat.Line, r *record) error {
 	switch role := v.Get("role").Text(); {
 	case role == rolePrompt:
 		r.prompt, r.project = true, findProject(v)
+	case role == "_checkpoint" || role == "_usage":
 	case role == "" || strings.HasPrefix(role, "_"):
+		r.unknown = cmp.Or(role, "line")
 	default:
 		m := messageOf(v)
 		content := v.Get("content")
@@ -270,7 +273,7 @@ type systemPrompt struct {
 // Read implements chat.Format.
 func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	s := &chat.Session{Spot: at, Head: -1, Pointed: true, Title: titleOf(in, at)}
-	seen := map[place]int{}
+	seen, unknown := map[place]int{}, map[string]int{}
 	for n, name := range append(rotatedFiles(in, at), at.File) {
 		file, err := f.lines.Read(ctx, in, name)
 		if err != nil {
@@ -278,7 +281,13 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 		}
 		s.Faults = append(s.Faults, file.Faults(agent.Passes)...)
 		addList(s, file, n+1, seen)
+		for i := range file.Records {
+			if of := file.Records[i].Is.unknown; of != "" {
+				unknown[of]++
+			}
+		}
 	}
+	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, unknown)...)
 	return s, nil
 }
 

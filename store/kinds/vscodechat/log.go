@@ -30,6 +30,7 @@ const (
 	opSet
 	opPush
 	opDelete
+	opUnknown
 )
 
 // alone stands for the request that a line changes where the line sets one whole.
@@ -51,6 +52,8 @@ type record struct {
 	// titled says that the line sets the title.
 	titled bool
 	title  string
+	// unknown is the kind of a line that changes nothing that is known.
+	unknown string
 	// carried are values with texts, which are lent.
 	carried []chat.Value
 }
@@ -73,6 +76,10 @@ func (r *record) decodeValue(v chat.Value, at int64) {
 		way = append(way, step)
 	}
 	r.op = int(v.Get("kind").Number())
+	if r.op < opInitial || r.op > opDelete {
+		r.op, r.unknown = opUnknown, "kind "+string(v.Get("kind").Raw())
+		return
+	}
 	if i := v.Get("i"); i.Kind() == jsontape.Number || r.op != opPush {
 		r.from = max(int(i.Number()), 0)
 	}

@@ -19,9 +19,15 @@ func isTranscript(head []byte) bool {
 	return false
 }
 
+// silentEvents are the events that say nothing, or nothing in some records.
+var silentEvents = map[string]bool{
+	"session.start": true, "assistant.turn_start": true, "assistant.turn_end": true, "tool.execution_start": true,
+	"user.message": true, "assistant.message": true, "tool.execution_complete": true,
+}
+
 // event is a line of a transcript.
 type event struct {
-	id     string
+	is, id string
 	said   chat.Said
 	speaks bool
 	// dir is the folder of a session, in the event that starts it.
@@ -34,7 +40,7 @@ func decodeEvent(l *chat.Line, e *event) error {
 	if err == nil {
 		var m chat.Message
 		m, e.speaks = eventMessage(v)
-		e.id, e.at, e.said, e.dir = v.Get("id").Text(), v.Get("timestamp").Time(), m.Summarise(), v.Get("data", "context", "cwd").Text()
+		e.is, e.id, e.at, e.said, e.dir = v.Get("type").Text(), v.Get("id").Text(), v.Get("timestamp").Time(), m.Summarise(), v.Get("data", "context", "cwd").Text()
 	}
 	return err
 }
@@ -83,11 +89,14 @@ func (f *format) readEvents(ctx context.Context, in engine.In, s *chat.Session) 
 		return err
 	}
 	s.Faults = file.Faults(agent.Passes)
-	meta := &chat.Meta{Dir: s.Project}
+	meta, unknown := &chat.Meta{Dir: s.Project}, map[string]int{}
 	for i := range file.Records {
 		r := &file.Records[i]
 		meta = meta.With(chat.Meta{Dir: r.Is.dir})
 		if !r.Is.speaks {
+			if !silentEvents[r.Is.is] {
+				unknown[r.Is.is]++
+			}
 			continue
 		}
 		id := r.Is.id
@@ -96,5 +105,6 @@ func (f *format) readEvents(ctx context.Context, in engine.In, s *chat.Session) 
 		}
 		s.Head = s.Add(chat.Entry{ID: id, At: r.Is.at, Said: r.Is.said, Meta: meta, File: s.Spot.File, Records: []chat.Span{r.Span}}, s.Head)
 	}
+	s.Faults = append(s.Faults, chat.UnknownFaults(s.Spot.File, unknown)...)
 	return nil
 }

@@ -271,14 +271,19 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 		return nil, err
 	}
 	s.Faults = file.Faults(agent.Passes)
-	t := &requestTree{at: map[place]int{}}
+	t, unknown := &requestTree{at: map[place]int{}}, map[string]int{}
 	for i := range file.Records {
 		r := &file.Records[i].Is
 		if i == 0 && r.op != opInitial {
 			s.Fault(FaultStart, model.Stops, "line 1", "the log does not begin with a state that the changes behind it are of", agent.Passes)
 		}
+		if r.op == opUnknown {
+			unknown[r.unknown]++
+			continue
+		}
 		t.applyLine(r)
 	}
+	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, unknown)...)
 	s.Title = chat.StoredTitle(t.title)
 	t.addEntries(s)
 	return s, nil
