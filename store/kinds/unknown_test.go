@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,6 +41,24 @@ func TestDoctor_unknownRecords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A process may die between a person's words and the message of them.
+func TestDoctor_promptWithoutMessage(t *testing.T) {
+	t.Parallel()
+	const file = "sessions/wd_demo_2a8e15b3ff99/session_cc5476d0-0b10-4187-8cc1-26d8d0f4af91/agents/main/wire.jsonl"
+	dir := storetest.Copy(t, filepath.Join(testdata, "coding", "kimi"))
+	f, err := os.OpenFile(filepath.Join(dir, filepath.FromSlash(file)), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(`{"type":"turn.prompt","agentId":"main","input":[{"type":"text","text":"zebra and quagga"}],"origin":{"kind":"user"},"promptId":"msg_9","turnId":9,"time":1796025163196}` + "\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, told, _ := inProcess(t, "doctor", dir); !strings.Contains(told, "zebra and quagga") {
+		t.Errorf("doctor says\n%s", told)
 	}
 }
 

@@ -413,13 +413,9 @@ func (f *format) Request(_ context.Context, in engine.In, _ *chat.Session, answe
 	return r, nil
 }
 
-// ReadCarried implements chat.Carrier.
+// ReadCarried implements chat.Carrier. Other events repeat what messages say, or are of what became no message.
 func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {
 	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
-		kind := v.Get("type").Text()
-		if _, says := messageOf(v); says || !known()[kind] {
-			return kind, []chat.Value{v}
-		}
-		return "", nil
+		return v.Get("type").Text(), []chat.Value{v}
 	})
 }
