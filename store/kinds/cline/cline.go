@@ -6,7 +6,7 @@
 //	~/.cline/data/sessions/ID/ID.compaction.json   the messages that are sent in place of the first ones
 //	~/.cline/data/sessions/ID/AGENT.messages.json  of a sub-agent
 //	globalStorage/EXTENSION/tasks/ID/api_conversation_history.json   […], of the extension
-//	globalStorage/EXTENSION/tasks/ID/ui_messages.json                times and costs
+//	globalStorage/EXTENSION/tasks/ID/ui_messages.json                what it showed: times and costs, and all that is left without the file before
 //	globalStorage/EXTENSION/tasks/ID/history_item.json               title and folder, of Roo Code
 //	globalStorage/EXTENSION/state/taskHistory.json                   the tasks that Cline's extension lists
 //
@@ -50,6 +50,7 @@ func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
 const (
 	messagesEnd, historyFile   = ".messages.json", "api_conversation_history.json"
+	shownFile, itemFile        = "ui_messages.json", "history_item.json"
 	tasksFolder, listFile      = "tasks", "state/taskHistory.json"
 	compactionEnd, manifestEnd = ".compaction.json", ".json"
 )
@@ -83,6 +84,9 @@ func signOf(head []byte) chat.Sign {
 		sign.Fits = whole.Get("sessionId").There() && list.Kind() == jsontape.Array
 	}
 	for v := range list.Each() {
+		if is := v.Get("type").Text(); v.Get("ts").Kind() == jsontape.Number && (is == "say" || is == "ask") {
+			return chat.Sign{Fits: v.Get(is).Kind() == jsontape.String}
+		}
 		role := v.Get("role").Text()
 		if role != "user" && role != "assistant" {
 			return chat.Sign{}
@@ -98,12 +102,13 @@ func storageAbove(dir string, t tree.Tree) int {
 		at, err := t.Stamp(file)
 		return err == nil && at.Kind != files.Nothing
 	}
+	isTask := has(historyFile) || has(shownFile)
 	switch {
 	case has(filepath.Base(dir) + messagesEnd):
 		return 1
-	case has(historyFile) && filepath.Base(filepath.Dir(dir)) == tasksFolder:
+	case isTask && filepath.Base(filepath.Dir(dir)) == tasksFolder:
 		return 2
-	case has(historyFile):
+	case isTask:
 		return 1
 	case filepath.Base(dir) == tasksFolder:
 		return 1
@@ -119,12 +124,15 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	if _, err := in.List("."); err != nil {
 		return nil, err
 	}
-	for i, pattern := range []string{"*/*" + messagesEnd, tasksFolder + "/*/" + historyFile, "*/" + historyFile} {
-		if i == 2 && len(list) > 0 { // the last is for copies of tasks
+	known := map[string]bool{}
+	for i, pattern := range []string{"*/*" + messagesEnd, tasksFolder + "/*/" + historyFile, tasksFolder + "/*/" + shownFile, "*/" + historyFile, "*/" + shownFile} {
+		if i == 3 && len(list) > 0 { // the last are for copies of tasks
 			break
 		}
 		for _, file := range chat.Match(in, pattern) {
-			list = append(list, f.Spot(file))
+			if at := f.Spot(file); !isTask(at) || !known[at.ID] {
+				known[at.ID], list = true, append(list, at)
+			}
 		}
 	}
 	return list, ctx.Err()
@@ -132,7 +140,7 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 
 // ReadOpened implements chat.Several.
 func (f *format) ReadOpened(_ context.Context, in engine.In, file string) ([]chat.Spot, error) {
-	usual := strings.HasSuffix(file, messagesEnd) || path.Base(file) == historyFile
+	usual := strings.HasSuffix(file, messagesEnd) || path.Base(file) == historyFile || path.Base(file) == shownFile
 	if !usual || !chat.HeadTells(in, file, "cline", func(head []byte) bool { return signOf(head).Read() }) {
 		return nil, nil
 	}
@@ -145,7 +153,9 @@ func (f *format) Spot(file string) chat.Spot {
 	at := chat.Spot{File: file, ID: strings.TrimSuffix(base, messagesEnd), Named: true}
 	switch {
 	case base == historyFile:
-		at.ID, at.More = path.Base(dir), []string{path.Join(dir, "ui_messages.json"), path.Join(dir, "history_item.json")}
+		at.ID, at.More = path.Base(dir), []string{path.Join(dir, itemFile), path.Join(dir, shownFile)}
+	case base == shownFile:
+		at.ID, at.More = path.Base(dir), []string{path.Join(dir, itemFile)}
 	case path.Base(dir) == at.ID || dir == ".":
 		stem := strings.TrimSuffix(file, messagesEnd)
 		at.More = []string{stem + manifestEnd, stem + compactionEnd}
@@ -156,7 +166,18 @@ func (f *format) Spot(file string) chat.Spot {
 }
 
 // isTask reports whether a session is a task of the extension.
-func isTask(at chat.Spot) bool { return path.Base(at.File) == historyFile }
+func isTask(at chat.Spot) bool { return path.Base(at.File) == historyFile || isShown(at) }
+
+// isShown reports whether of a task nothing is left but what the extension showed.
+func isShown(at chat.Spot) bool { return path.Base(at.File) == shownFile }
+
+// messageIn returns the message of a record of a session, the first one or another.
+func messageIn(at chat.Spot, v chat.Value, first bool) chat.Message {
+	if isShown(at) {
+		return shownMessage(v, first)
+	}
+	return messageOf(v)
+}
 
 // readManifest returns the manifest of a session of the command, no value for another.
 func readManifest(in engine.In, at chat.Spot) chat.Value {
@@ -178,10 +199,12 @@ func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 		return g, err
 	}
 	var said chat.Opening
+	first := true
 	for v := range messagesOf(chat.ParseHead(head)).Each() {
-		if m := messageOf(v); !said.HasPrompt() {
+		if m := messageIn(at, v, first); !said.HasPrompt() {
 			said.Say(m.Summarise())
 		}
+		first = false
 	}
 	g.Title = said.Title()
 	return g, nil
@@ -204,6 +227,8 @@ const (
 	FaultTorn = "torn-document"
 	// FaultUnlisted: the extension does not list a task.
 	FaultUnlisted = "unlisted-task"
+	// FaultShown: the messages of a task are gone.
+	FaultShown = "no-messages"
 )
 
 // Read implements chat.Format.
@@ -220,9 +245,12 @@ func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Sess
 	meta := &chat.Meta{Dir: s.Project, Version: about.Get("metadata", "sessionHistoryOrigin", "version").Text(), Mode: about.Get("metadata", "mode").Text()}
 	from := cmp.Or(about.Get("metadata", "fork", "forkedFromSessionId").Text(), about.Get("metadata", "restoredFromSessionId").Text())
 	var agents map[string][]string
-	times, hiddenBy := map[int]time.Time{}, map[int]string{}
+	times, hiddenBy, sum := map[int]time.Time{}, map[int]string{}, model.Counted{Dollars: about.Get("metadata", "aggregateUsage", "totalCost").Number()}
 	if isTask(at) {
-		times = f.readTask(in, s)
+		times, sum = f.readTask(in, s)
+	}
+	if isShown(at) {
+		s.Fault(FaultShown, model.Loses, "", historyFile+" is gone, and with it what the model was sent: this is what the extension showed", "the extension shows the task, and cannot go on with it")
 	}
 	compaction, compacted := readCompaction(in, at)
 	compact := func() { // the model reads it in place of all before
@@ -236,9 +264,12 @@ func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Sess
 			break
 		}
 		compact()
-		m := messageOf(v)
-		meta = meta.With(chat.Meta{Model: m.Model})
 		n := len(s.Entries)
+		m := messageIn(at, v, n == 0)
+		if isShown(at) && len(m.Blocks) == 0 {
+			continue
+		}
+		meta = meta.With(chat.Meta{Model: m.Model})
 		e := chat.Entry{
 			ID: cmp.Or(v.Get("id").Text(), strconv.Itoa(n+1)), At: chat.FirstTime(v.Get("ts")),
 			Said: m.Summarise(), Meta: meta, File: at.File, Records: []chat.Span{v.Span()},
@@ -273,8 +304,7 @@ func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Sess
 	if s.Head >= 0 {
 		facts := &s.Entries[s.Head].Facts
 		facts.Add("forked from", from)
-		sum := about.Get("metadata", "aggregateUsage")
-		facts.Count(model.Counted{Dollars: sum.Get("totalCost").Number()})
+		facts.Count(sum)
 	}
 	return s, nil
 }
@@ -317,10 +347,11 @@ func readCompaction(in engine.In, at chat.Spot) (e chat.Entry, count int) {
 	return e, int(whole.Get("source_message_count").Number())
 }
 
-// readTask reads the files beside a task of the extension. It returns the times of messages by their places.
-func (f *format) readTask(in engine.In, s *chat.Session) map[int]time.Time {
-	times, sum := map[int]time.Time{}, model.Counted{}
-	ui, _, _ := chat.ReadDocument(in, s.Spot.More[0]) // without it there are no times
+// readTask reads the files beside a task of the extension. It returns the times of messages by their places, and the sum of
+// the requests.
+func (f *format) readTask(in engine.In, s *chat.Session) (times map[int]time.Time, sum model.Counted) {
+	times = map[int]time.Time{}
+	ui, _, _ := chat.ReadDocument(in, path.Join(path.Dir(s.Spot.File), shownFile)) // without it there are no times
 	for v := range ui.Each() {
 		n := v.Get("conversationHistoryIndex")
 		if at := int(n.Number()); n.Kind() == jsontape.Number && times[at].IsZero() {
@@ -333,7 +364,7 @@ func (f *format) readTask(in engine.In, s *chat.Session) map[int]time.Time {
 			sum.Dollars += cost.Get("cost").Number()
 		}
 	}
-	item := chat.ReadJSON(in, s.Spot.More[1])
+	item := chat.ReadJSON(in, s.Spot.More[0])
 	list, _, err := chat.ReadDocument(in, listFile)
 	for v := range list.Each() {
 		if v.Get("id").Text() == s.Spot.ID {
@@ -343,15 +374,15 @@ func (f *format) readTask(in engine.In, s *chat.Session) map[int]time.Time {
 	s.Title = chat.StoredTitle(item.Get("task").Text())
 	s.Project = cmp.Or(item.Get("workspace").Text(), item.Get("cwdOnTaskInitialization").Text())
 	if err != nil || item.There() {
-		return times
+		return times, sum
 	}
 	s.Fault(FaultUnlisted, model.Loses, "", "the task is not in "+listFile, "the extension does not list the task; it is in its folder all the same")
-	return times
+	return times, sum
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
-	return chat.MessagesIn(in, e, messageOf)
+func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+	return chat.MessagesIn(in, e, func(v chat.Value) chat.Message { return messageIn(s.Spot, v, e == &s.Entries[0]) })
 }
 
 // Request implements chat.Requester: the system prompt stands beside the messages.
@@ -394,7 +425,11 @@ func (f *format) ReadCarried(_ context.Context, in engine.In, s *chat.Session) (
 		if n++; !jsontape.Valid(v.Raw()) { // the fault of the file tells
 			break
 		}
-		if c, says := chat.CarriedOf(s.Spot.File, fmt.Sprintf("message %d", n), v.Get("role").Text(), v.Get("content")); says {
+		said := v.Get("content")
+		if isShown(s.Spot) && !silentSays[v.Get("say").Text()] {
+			said = v
+		}
+		if c, says := chat.CarriedOf(s.Spot.File, fmt.Sprintf("message %d", n), v.Get("role").Text(), said); says {
 			list = append(list, c)
 		}
 	}

@@ -240,3 +240,38 @@ func TestOpen_copiedTasks(t *testing.T) {
 		}
 	}
 }
+
+// Of a task without the file of its messages what the extension showed is read, and that more is gone is said.
+func TestRead_shown(t *testing.T) {
+	const ui = `[{"ts":1763700000100,"type":"say","say":"text","text":"Add a check","conversationHistoryIndex":-1},
+{"ts":1763700000200,"type":"say","say":"api_req_started","text":"{\"request\":\"…\",\"tokensIn\":4100,\"tokensOut\":60,\"cost\":0.5}"},
+{"ts":1763700000300,"type":"say","say":"reasoning","text":"where to"},
+{"ts":1763700000400,"type":"ask","ask":"command","text":"ls"},
+{"ts":1763700000500,"type":"say","say":"command_output","text":"main.go"},
+{"ts":1763700000600,"type":"say","say":"user_feedback","text":"go on"},
+{"ts":1763700000700,"type":"say","say":"completion_result","text":"done"}]`
+	dir := t.TempDir()
+	for name, text := range map[string]string{"tasks/1/ui_messages.json": ui, "state/taskHistory.json": `[{"id":"1","task":"Add a check"}]`} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, at := range []string{dir, filepath.Join(dir, "tasks"), filepath.Join(dir, "tasks", "1"), filepath.Join(dir, "tasks", "1", "ui_messages.json")} {
+		s := storetest.OpenStore(t, Kind(nil).Kind, at)
+		list := storetest.Sessions(t, s)
+		if len(list) != 1 || list[0].Title != "Add a check" {
+			t.Fatalf("%s: %+v", at, list)
+		}
+		var got []string
+		for _, h := range storetest.Headers(t, s, "1") {
+			got = append(got, h.Title)
+		}
+		if want := []string{"Add a check", "where to", "ls", "main.go", "go on", "done"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, not %q", at, got, want)
+		}
+		if faults := storetest.Faults(t, s, "1"); len(faults) != 1 || faults[0].Code != FaultShown {
+			t.Errorf("%s: %v", at, faults)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"strings"
 
 	"hindcast/model/conversation"
@@ -29,6 +30,33 @@ func messageOf(v chat.Value) chat.Message {
 	}
 	if m.Role == chat.User && len(m.Blocks) > 0 && m.Blocks[0].Kind == conversation.ToolResult {
 		m.Role = chat.Tool
+	}
+	return m
+}
+
+// silentSays are what the extension shows of requests, of which nothing was said.
+var silentSays = map[string]bool{"api_req_started": true, "api_req_finished": true, "api_req_retried": true, "checkpoint_created": true, "deleted_api_reqs": true}
+
+// spokenBy are who says what the extension shows, where it is not the model (ClineSay in ExtensionMessage.ts of cline/cline).
+var spokenBy = map[string]chat.Role{
+	"task": chat.User, "user_feedback": chat.User, "user_feedback_diff": chat.User,
+	"command_output": chat.Tool, "browser_action_result": chat.Tool, "mcp_server_response": chat.Tool,
+}
+
+// shownMessage returns a message as the extension showed it, without blocks where nothing was said. The first one is the task.
+func shownMessage(v chat.Value, first bool) chat.Message {
+	says := v.Get(v.Get("type").Text()).Text()
+	m := chat.Message{Role: cmp.Or(spokenBy[says], chat.Assistant), Raw: [][]byte{jsontape.AppendCompact(nil, v.Raw())}}
+	if first {
+		m.Role = chat.User
+	}
+	text := v.Get("text")
+	switch {
+	case text.Text() == "" || silentSays[says]:
+	case says == "reasoning":
+		m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Reasoning, Body: text.Raw()})
+	default:
+		m.Blocks = append(m.Blocks, chat.TextBlock(text.Raw()))
 	}
 	return m
 }
