@@ -3,6 +3,7 @@
 //	~/.kimi/sessions/FOLDER/ID/context.jsonl                   the messages that are sent
 //	~/.kimi/sessions/FOLDER/ID/context_N.jsonl                 those that were there before the Nth of such files
 //	~/.kimi/sessions/FOLDER/ID/state.json                      a title
+//	~/.kimi/sessions/FOLDER/ID/wire.jsonl                      what was shown: all that is left without the messages
 //	~/.kimi/sessions/FOLDER/ID/subagents/AGENT/context.jsonl   a sub-agent
 //	~/.kimi/sessions/FOLDER/ID.jsonl, ID_N.jsonl               the messages, before 0.59
 //
@@ -76,6 +77,9 @@ var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 // signOf identifies a file by its beginning: its first line is one of kimi-cli's own, and messages follow it.
 func signOf(head []byte) chat.Sign {
 	first, _, _ := bytes.Cut(head, []byte("\n"))
+	if isWireHead(chat.ParseHead(first)) {
+		return chat.Sign{Fits: true}
+	}
 	if !strings.HasPrefix(chat.ParseHead(first).Get("role").Text(), "_") {
 		return chat.Sign{}
 	}
@@ -113,6 +117,12 @@ func decodeLine(line *chat.Line, r *record) error {
 		return err
 	}
 	switch role := v.Get("role").Text(); {
+	case v.Get("message", "payload").There():
+		if m := wireMessage(v); m.Blocks != nil {
+			r.entry = chat.Entry{At: v.Get("timestamp").Time(), Said: m.Summarise(), Records: []chat.Span{line.Span}}
+			r.own.line = sha256.Sum256(line.Raw)
+		}
+	case v.Get("protocol_version").There():
 	case role == rolePrompt:
 		r.prompt, r.project = true, findProject(v)
 	case role == "_checkpoint" || role == "_usage":
@@ -148,6 +158,9 @@ func findProject(v chat.Value) string {
 
 // messageOf returns the message of a line.
 func messageOf(v chat.Value) chat.Message {
+	if v.Get("message", "payload").There() {
+		return wireMessage(v)
+	}
 	content := v.Get("content")
 	m := chat.Message{Role: chat.RoleOf(v.Get("role").Text()), Raw: [][]byte{v.Raw()}}
 	if m.Role == chat.Tool {
@@ -158,19 +171,28 @@ func messageOf(v chat.Value) chat.Message {
 		m.Blocks = append(m.Blocks, chat.TextBlock(content.Raw()))
 	}
 	for part := range content.Each() {
-		switch text, think := part.Get("text"), part.Get("think"); {
-		case text.There():
-			m.Blocks = append(m.Blocks, chat.TextBlock(text.Raw()))
-		case think.There():
-			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Reasoning, Body: think.Raw()})
-		default:
-			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Unknown, Body: part.Raw()})
-		}
+		m.Blocks = append(m.Blocks, partBlock(part))
 	}
 	for call := range v.Get("tool_calls").Each() {
-		m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.ToolCall, ID: call.Get("id").Text(), Name: call.Get("function", "name").Text(), Body: call.Get("function", "arguments").UnwrapJSON()})
+		m.Blocks = append(m.Blocks, callBlock(call))
 	}
 	return m
+}
+
+// partBlock returns the block of a part of a content.
+func partBlock(part chat.Value) chat.Block {
+	switch text, think := part.Get("text"), part.Get("think"); {
+	case text.There():
+		return chat.TextBlock(text.Raw())
+	case think.There():
+		return chat.Block{Kind: conversation.Reasoning, Body: think.Raw()}
+	}
+	return chat.Block{Kind: conversation.Unknown, Body: part.Raw()}
+}
+
+// callBlock returns the block of a call.
+func callBlock(call chat.Value) chat.Block {
+	return chat.Block{Kind: conversation.ToolCall, ID: call.Get("id").Text(), Name: call.Get("function", "name").Text(), Body: call.Get("function", "arguments").UnwrapJSON()}
 }
 
 // format implements chat.Forker, chat.Requester, chat.Scattered and chat.Carrier.
@@ -181,8 +203,12 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	if _, err := in.List("."); err != nil {
 		return nil, err
 	}
-	for _, pattern := range []string{"*.jsonl", flatFiles, "*/*/" + contextFile, "*/*/" + agentsDir + "/*/" + contextFile} {
-		for _, file := range chat.Match(in, pattern) {
+	has := func(file string) bool {
+		at, err := in.Stamp(file)
+		return err == nil && at.Kind != files.Nothing
+	}
+	for _, pattern := range []string{"*.jsonl", flatFiles, "*/*/" + contextFile, "*/*/" + wireFile, "*/*/" + agentsDir + "/*/" + contextFile, "*/*/" + agentsDir + "/*/" + wireFile} {
+		for _, file := range dropShown(chat.Match(in, pattern), has) {
 			if pattern != flatFiles || isFlat(file) && !strings.Contains(path.Base(file), "_") {
 				list = append(list, f.Spot(file))
 			}
@@ -204,11 +230,13 @@ func (f *format) Spot(file string) chat.Spot {
 	switch above := path.Dir(dir); {
 	case isFlat(file):
 		at.Project = dir
-	case path.Base(file) != contextFile || above == ".":
+	case path.Base(file) != contextFile && !isWire(file) || above == ".":
 	case path.Base(above) == agentsDir:
 		at.ID = path.Base(path.Dir(above)) + "/" + path.Base(dir)
 	default:
-		at.ID, at.Project, at.More = path.Base(dir), path.Base(above), []string{tree.Join(dir, stateFile)}
+		if at.ID, at.Project = path.Base(dir), path.Base(above); !isWire(file) {
+			at.More = []string{tree.Join(dir, stateFile)}
+		}
 	}
 	return at
 }
@@ -288,6 +316,9 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 		}
 	}
 	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, unknown)...)
+	if isWire(at.File) {
+		joinAnswers(s)
+	}
 	return s, nil
 }
 
@@ -378,6 +409,9 @@ func (f *format) Request(_ context.Context, in engine.In, s *chat.Session, _ *ch
 func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) (all []chat.Carried, err error) {
 	for _, file := range append(rotatedFiles(in, s.Spot), s.Spot.File) {
 		list, err := chat.CarriedIn(ctx, in, file, false, func(v chat.Value) (string, []chat.Value) {
+			if v.Get("message", "payload").There() {
+				return v.Get("message", "type").Text(), []chat.Value{v}
+			}
 			if role := v.Get("role").Text(); !strings.HasPrefix(role, "_") {
 				return role, []chat.Value{v.Get("content")}
 			}

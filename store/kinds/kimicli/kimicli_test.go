@@ -184,3 +184,40 @@ func TestRead_flat(t *testing.T) {
 		}
 	}
 }
+
+// Of a session whose messages are gone what kimi-cli showed is read, and that more is gone is said.
+func TestRead_wire(t *testing.T) {
+	dir := storetest.Copy(t, fixture)
+	const tools = "0b6c7f9e-5d0a-4b69-9f0c-0f2ed0f7b902"
+	lost, err := filepath.Glob(filepath.Join(dir, "*", "*", "context*.jsonl"))
+	if err != nil || len(lost) == 0 {
+		t.Fatal(lost, err)
+	}
+	for _, path := range lost {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := storetest.OpenStore(t, Kind(nil).Kind, dir)
+	var got []string
+	for _, h := range storetest.Headers(t, s, "0b6c7f9e-5d0a-4b69-9f0c-0f2ed0f7b901") {
+		got = append(got, h.Title)
+	}
+	want := []string{"first question", "reply to: first question", "what next", "reply to: what next", "/compact", "The context has been compacted.", "another question", "reply to: another question"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	calls, failed := 0, 0
+	for _, h := range storetest.Headers(t, s, tools) {
+		calls += strings.Count(h.Title, "$ echo one; false")
+		if h.Marks&model.MarkError != 0 {
+			failed++
+		}
+	}
+	if calls == 0 || failed == 0 {
+		t.Errorf("%d titles with the call, %d failures", calls, failed)
+	}
+	if faults := storetest.Faults(t, s, tools); len(faults) == 0 || faults[0].Code != FaultShown {
+		t.Errorf("%v", faults)
+	}
+}
