@@ -171,7 +171,7 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		switch kind := v.Get("type").Text(); {
 		case v.Get("isSidechain").True() && !isAgent(s.Spot.File): // it is in the session of a sub-agent
-		case kind == typeUser, kind == typeAssistant, kind == typeQueue: // what waited may never have been sent
+		case kind == typeUser, kind == typeAssistant:
 			return kind, []chat.Value{v}
 		case kind == typeAttachment && v.Get(typeAttachment, "type").Text() == queued:
 			return kind, []chat.Value{v.Get(typeAttachment)}

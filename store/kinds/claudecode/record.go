@@ -79,7 +79,6 @@ const (
 	typeCost, typeRequest       = "cost-state", "api-request"
 	typeReplaced                = "content-replacement"
 	typeProgress                = "progress"
-	typeQueue                   = "queue-operation"
 )
 
 // Events of messages.
@@ -111,7 +110,7 @@ var types = sync.OnceValue(func() map[string]func(*record, chat.Value) {
 				r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
 			}
 		},
-		typeProgress: (*record).keepProgress, typeQueue: ignoreRecord, "mode": ignoreRecord, "file-history-snapshot": ignoreRecord, "file-history-delta": ignoreRecord,
+		typeProgress: (*record).keepProgress, "queue-operation": ignoreRecord, "mode": ignoreRecord, "file-history-snapshot": ignoreRecord, "file-history-delta": ignoreRecord,
 		"api-request-shape": ignoreRecord, "api-request-blob": ignoreRecord, "api-request-resumed": ignoreRecord,
 		"atis-latch": ignoreRecord, "tools-used": ignoreRecord, "attribution-snapshot": ignoreRecord,
 		"continued-in": ignoreRecord, "resume-head-vouch": ignoreRecord, "derived-from": ignoreRecord, "fork-context-ref": ignoreRecord,
