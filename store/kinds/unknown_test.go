@@ -81,7 +81,7 @@ func lastTranscript(t *testing.T, dir string) (file string) {
 	return file
 }
 
-// unknownRecords returns records like the last of a file that are of unknown types and have words, by what is unknown of them.
+// unknownRecords returns records like the last of a file that are of unknown types and have words, by the member that is unknown.
 func unknownRecords(t *testing.T, path, words string) map[string][]byte {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -6,7 +6,7 @@
 //	~/.cline/data/sessions/ID/ID.compaction.json   the messages that are sent in place of the first ones
 //	~/.cline/data/sessions/ID/AGENT.messages.json  of a sub-agent
 //	globalStorage/EXTENSION/tasks/ID/api_conversation_history.json   […], of the extension
-//	globalStorage/EXTENSION/tasks/ID/ui_messages.json                what it showed: times and costs, and all that is left without the file before
+//	globalStorage/EXTENSION/tasks/ID/ui_messages.json                as it was shown: times and costs, and all that is left without the file before
 //	globalStorage/EXTENSION/tasks/ID/history_item.json               title and folder, of Roo Code
 //	globalStorage/EXTENSION/state/taskHistory.json                   the tasks that Cline's extension lists
 //
@@ -168,7 +168,7 @@ func (f *format) Spot(file string) chat.Spot {
 // isTask reports whether a session is a task of the extension.
 func isTask(at chat.Spot) bool { return path.Base(at.File) == historyFile || isShown(at) }
 
-// isShown reports whether of a task nothing is left but what the extension showed.
+// isShown reports whether the messages of a task are gone, and ui_messages.json is left.
 func isShown(at chat.Spot) bool { return path.Base(at.File) == shownFile }
 
 // messageIn returns the message of a record of a session, the first one or another.

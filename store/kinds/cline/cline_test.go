@@ -241,7 +241,7 @@ func TestOpen_copiedTasks(t *testing.T) {
 	}
 }
 
-// Of a task without the file of its messages what the extension showed is read, and that more is gone is said.
+// A task without the file of its messages is read as the extension showed it, and a fault says that more is gone.
 func TestRead_shown(t *testing.T) {
 	const ui = `[{"ts":1763700000100,"type":"say","say":"text","text":"Add a check","conversationHistoryIndex":-1},
 {"ts":1763700000200,"type":"say","say":"api_req_started","text":"{\"request\":\"…\",\"tokensIn\":4100,\"tokensOut\":60,\"cost\":0.5}"},

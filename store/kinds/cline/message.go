@@ -34,10 +34,10 @@ func messageOf(v chat.Value) chat.Message {
 	return m
 }
 
-// silentSays are what the extension shows of requests, of which nothing was said.
+// silentSays are the records about requests, which are no messages.
 var silentSays = map[string]bool{"api_req_started": true, "api_req_finished": true, "api_req_retried": true, "checkpoint_created": true, "deleted_api_reqs": true}
 
-// spokenBy are who says what the extension shows, where it is not the model (ClineSay in ExtensionMessage.ts of cline/cline).
+// spokenBy has the speaker of a record, where that is not the model (ClineSay in ExtensionMessage.ts of cline/cline).
 var spokenBy = map[string]chat.Role{
 	"task": chat.User, "user_feedback": chat.User, "user_feedback_diff": chat.User,
 	"command_output": chat.Tool, "browser_action_result": chat.Tool, "mcp_server_response": chat.Tool,

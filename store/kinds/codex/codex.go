@@ -245,5 +245,5 @@ func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session)
 	return list, nil
 }
 
-// repeats are the events that say what an item says, in versions that write both; and the goal of a thread, which none says.
+// repeats are the events that say the same as an item, in versions that write both; and the goal of a thread, which no item says.
 var repeats = map[string]bool{eventUser: true, eventAgent: true, typeEvent + ":thread_goal_updated": true}

@@ -89,8 +89,8 @@ var types = sync.OnceValue(func() map[string]recordType {
 	return list
 })
 
-// shownEvents are the other events that Codex has written into its files (codex-rs/rollout/src/policy.rs, and what versions
-// before it kept besides): each repeats the text of an item for display, or says how the work went on.
+// shownEvents are the other events that Codex has written into its files (codex-rs/rollout/src/policy.rs, and that of
+// versions before): each repeats the text of an item for display, or says how the work went on.
 const shownEvents = `agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break thread_goal_updated context_compacted
 	entered_review_mode exited_review_mode mcp_tool_call_begin mcp_tool_call_end web_search_begin web_search_end
 	image_generation_begin image_generation_end sub_agent_activity undo_started undo_completed exec_command_begin

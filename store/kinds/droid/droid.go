@@ -30,7 +30,7 @@ import (
 // Kind describes the sessions of Droid. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) engine.Kind { return agent.Kind(cache) }
 
-// Types of records. Others that Droid writes say how a turn ended, and what the list of things to do was: a call has it.
+// Types of records. The last two are the list of things to do, which a call has too, and how a turn ended.
 const typeHeader, typeMessage, typeCompaction, typeTodo, typeOutcome = "session_start", "message", "compaction_state", "todo_state", "agent_turn_outcome"
 
 const suffix, settingsEnd = ".jsonl", ".settings.json"

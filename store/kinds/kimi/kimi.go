@@ -413,7 +413,7 @@ func (f *format) Request(_ context.Context, in engine.In, _ *chat.Session, answe
 	return r, nil
 }
 
-// ReadCarried implements chat.Carrier. Other events repeat what messages say, or are of what became no message.
+// ReadCarried implements chat.Carrier. Other events repeat a message, or are all that is left of one.
 func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {
 	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		return v.Get("type").Text(), []chat.Value{v}

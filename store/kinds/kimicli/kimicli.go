@@ -3,7 +3,7 @@
 //	~/.kimi/sessions/FOLDER/ID/context.jsonl                   the messages that are sent
 //	~/.kimi/sessions/FOLDER/ID/context_N.jsonl                 those that were there before the Nth of such files
 //	~/.kimi/sessions/FOLDER/ID/state.json                      a title
-//	~/.kimi/sessions/FOLDER/ID/wire.jsonl                      what was shown: all that is left without the messages
+//	~/.kimi/sessions/FOLDER/ID/wire.jsonl                      as it was shown: all that is left without the messages
 //	~/.kimi/sessions/FOLDER/ID/subagents/AGENT/context.jsonl   a sub-agent
 //	~/.kimi/sessions/FOLDER/ID.jsonl, ID_N.jsonl               the messages, before 0.59
 //

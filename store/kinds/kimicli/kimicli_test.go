@@ -185,7 +185,7 @@ func TestRead_flat(t *testing.T) {
 	}
 }
 
-// Of a session whose messages are gone what kimi-cli showed is read, and that more is gone is said.
+// A session whose messages are gone is read as kimi-cli showed it, and a fault says that more is gone.
 func TestRead_wire(t *testing.T) {
 	dir := storetest.Copy(t, fixture)
 	const tools = "0b6c7f9e-5d0a-4b69-9f0c-0f2ed0f7b902"

@@ -9,8 +9,8 @@ import (
 	"hindcast/store/engine/chat"
 )
 
-// wireFile has what kimi-cli showed of a session (kimi_cli/wire/types.py 1.51.0): the events of its turns. It is read where
-// nothing else is left.
+// wireFile has the events of the turns of a session, as kimi-cli showed them (kimi_cli/wire/types.py 1.51.0). It is read
+// where nothing else is left.
 const wireFile = "wire.jsonl"
 
 // FaultShown: the messages of a session are gone.
@@ -52,7 +52,7 @@ func joinAnswers(s *chat.Session) {
 	s.Fault(FaultShown, model.Loses, "", contextFile+" is gone, and with it what the model was sent: this is what kimi-cli showed", "kimi-cli begins the session anew, without its messages")
 }
 
-// dropShown returns files without those of events of sessions whose messages are there.
+// dropShown returns files without the events of sessions whose messages are there.
 func dropShown(files []string, has func(file string) bool) (list []string) {
 	for _, file := range files {
 		if !isWire(file) || !has(strings.TrimSuffix(file, wireFile)+contextFile) {
