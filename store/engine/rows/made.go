@@ -69,10 +69,18 @@ func (k Kind) findFolder(at engine.Site) (is *Kind, why string, ok bool, err err
 
 // signFolder recognises a folder of the kind.
 func (k Kind) signFolder(at engine.Site) (why string, ok bool, err error) {
-	for _, path := range k.Made.filePaths(at.Path) {
+	var missing []string
+	for i, path := range k.Made.filePaths(at.Path) {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return "", false, nil
+			missing = append(missing, k.Made.Files[i])
 		}
+	}
+	switch len(missing) {
+	case 0:
+	case len(k.Made.Files):
+		return "", false, nil
+	default:
+		return k.Made.Noun + " are in files of which one is not here: " + missing[0], false, nil
 	}
 	heads, _, err := k.Made.readFiles(at.Path, headSize)
 	if err != nil {

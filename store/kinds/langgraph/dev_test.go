@@ -149,8 +149,8 @@ func TestDev_isRecognised(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, fileNames[1])); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := kind.Recognise(t.Context(), folder); ok || err != nil {
-		t.Errorf("without a file: %v, %v", ok, err)
+	if why, ok, err := kind.Recognise(t.Context(), folder); ok || err != nil || !strings.Contains(why, fileNames[1]) {
+		t.Errorf("without a file: %q, %v, %v", why, ok, err)
 	}
 	around := store.Surroundings{Home: t.TempDir(), Work: filepath.Join(t.TempDir(), "project", "src")}
 	if list := kind.Places(around); !slices.Contains(list, filepath.Join(filepath.Dir(around.Work), ".langgraph_api")) {
