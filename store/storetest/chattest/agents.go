@@ -76,6 +76,10 @@ var setups = map[string]setup{
 			"[models.scripted]\nprovider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 100000\n",
 		env: []string{"KIMI_CLI_NO_AUTO_UPDATE=1"},
 	},
+	"kimi": {
+		tool: "kimi-code", program: "kimi", prompt: " -p '%s'", api: "chat",
+		env: []string{"KIMI_MODEL_NAME=scripted", "KIMI_MODEL_API_KEY=scripted", "KIMI_MODEL_PROVIDER_TYPE=openai", "KIMI_MODEL_BASE_URL={url}/v1", "KIMI_CODE_NO_AUTO_UPDATE=1"},
+	},
 	"deepagents": {
 		tool: "deepagents", program: "dcode", python: true, prompt: " '%s'", api: "anthropic",
 		call: [2]string{"dcode -r", "python3 '{interop}/deepagents/resume.py' dcode ~/.deepagents/.state/sessions.db"},
