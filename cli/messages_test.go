@@ -171,7 +171,8 @@ func TestShow_printsTheStateOrAPartOfItAlone(t *testing.T) {
 		{"--state", 0, talk, ""},
 		{"--at /messages/1/content/2/toolUse/input", 0, "{\"to\":\"Lyon\"}\n", ""},
 		{"--at /messages/9", 1, "", "there is nothing at /messages/9 in this state"},
-		{"--at messages", 1, "", "one begins with /"},
+		{"--at .messages[1].content[2].toolUse.input", 0, "{\"to\":\"Lyon\"}\n", ""},
+		{"--at messages", 2, "", "it begins with neither / nor ."},
 		{"--state --at /messages", 2, "", "give one of them"},
 	} {
 		code, out, err := c.run(t, append([]string{"show", "mem:", "s", "head"}, strings.Fields(test.args)...)...)
