@@ -80,7 +80,7 @@ func (k Kind) signFolder(at engine.Site) (why string, ok bool, err error) {
 	case len(k.Made.Files):
 		return "", false, nil
 	default:
-		return k.Made.Noun + " are in files of which one is not here: " + missing[0], false, nil
+		return k.Made.Noun + " need a file that is not here: " + missing[0], false, nil
 	}
 	heads, _, err := k.Made.readFiles(at.Path, headSize)
 	if err != nil {
