@@ -203,10 +203,7 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	if _, err := in.List("."); err != nil {
 		return nil, err
 	}
-	has := func(file string) bool {
-		at, err := in.Stamp(file)
-		return err == nil && at.Kind != files.Nothing
-	}
+	has := func(file string) bool { return hasFile(in, file) }
 	for _, pattern := range []string{"*.jsonl", flatFiles, "*/*/" + contextFile, "*/*/" + wireFile, "*/*/" + agentsDir + "/*/" + contextFile, "*/*/" + agentsDir + "/*/" + wireFile} {
 		for _, file := range dropShown(chat.Match(in, pattern), has) {
 			if pattern != flatFiles || isFlat(file) && !strings.Contains(path.Base(file), "_") {
@@ -215,6 +212,12 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 		}
 	}
 	return list, ctx.Err()
+}
+
+// hasFile reports whether a file is there.
+func hasFile(in engine.In, file string) bool {
+	at, err := in.Stamp(file)
+	return err == nil && at.Kind != files.Nothing
 }
 
 // flatFiles are the sessions and the files that their messages were moved to, in the layout before 0.59.
@@ -409,7 +412,10 @@ func (f *format) Request(_ context.Context, in engine.In, s *chat.Session, _ *ch
 func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) (all []chat.Carried, err error) {
 	for _, file := range append(rotatedFiles(in, s.Spot), s.Spot.File) {
 		list, err := chat.CarriedIn(ctx, in, file, false, func(v chat.Value) (string, []chat.Value) {
-			if v.Get("message", "payload").There() {
+			if of := v.Get("message", "payload"); of.There() {
+				if agent := of.Get("agent_id").Text(); chat.IsPlainID(agent) && hasFile(in, path.Join(path.Dir(file), agentsDir, agent, wireFile)) {
+					return "", nil // it is in the session of the sub-agent
+				}
 				return v.Get("message", "type").Text(), []chat.Value{v}
 			}
 			if role := v.Get("role").Text(); !strings.HasPrefix(role, "_") {
