@@ -2,13 +2,16 @@ package storetest
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,6 +171,71 @@ func ClaudeTranscript(w *bufio.Writer, id string, begun time.Time, size, line in
 		others: 4200 + line,
 	}
 	t.repeat(size-min(offered, size/2), line)
+}
+
+// CodexTranscript is a session of Codex as 0.169 writes them, with the events that say again what was asked and answered.
+func CodexTranscript(w *bufio.Writer, id string, begun time.Time, size, line int) {
+	ordinal := 0
+	record := func(n int, kind string, payload func()) {
+		fmt.Fprintf(w, `{"timestamp":%q,"ordinal":%d,"type":%q,"payload":{`, begun.Add(time.Duration(n)*time.Second).Format(time.RFC3339Nano), ordinal, kind)
+		payload()
+		io.WriteString(w, "}}\n")
+		ordinal++
+	}
+	text := func(n int, kind, format string, args ...any) {
+		record(n, kind, func() { fmt.Fprintf(w, format, args...) })
+	}
+	text(0, "session_meta", `"id":%q,"timestamp":%q,"cwd":"/home/demo/project","originator":"codex_exec","cli_version":"0.169.0","source":"exec","model_provider":"demo"`, id, begun.Format(time.RFC3339Nano))
+	text(0, "turn_context", `"turn_id":"t0","cwd":"/home/demo/project","approval_policy":"never","model":"demo-1"`)
+	t := turn{
+		question: func(n int) {
+			text(n, "response_item", `"type":"message","role":"user","content":[{"type":"input_text","text":"please look at part %d of it"}]`, n)
+			text(n, "event_msg", `"type":"user_message","message":"please look at part %d of it","images":[]`, n)
+		},
+		call: func(n int) {
+			text(n, "response_item", `"type":"function_call","name":"shell","arguments":"{\"command\":[\"sed\",\"-n\",\"part %d\"]}","call_id":"call_%d"`, n, n)
+		},
+		result: func(n int) {
+			record(n, "response_item", func() {
+				fmt.Fprintf(w, `"type":"function_call_output","call_id":"call_%d","output":"`, n-1)
+				Prose(w, n, line)
+				w.WriteByte('"')
+			})
+		},
+		answer: func(n int) {
+			text(n, "event_msg", `"type":"agent_message","message":"That is part %d."`, n)
+			text(n, "response_item", `"type":"message","role":"assistant","content":[{"type":"output_text","text":"That is part %d."}]`, n)
+			text(n, "event_msg", `"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"cached_input_tokens":7,"output_tokens":50,"reasoning_output_tokens":0,"total_tokens":99}}`, n)
+		},
+		others: 1400,
+	}
+	t.repeat(size, line)
+}
+
+// WithWords returns a transcript that has some words in about one of so many lines each, before a "part" of what was said.
+func WithWords(write Transcript, oneOf map[string]int) Transcript {
+	words := slices.Sorted(maps.Keys(oneOf))
+	due := make([]int, len(words))
+	return func(w *bufio.Writer, id string, begun time.Time, size, line int) {
+		var plain bytes.Buffer
+		to := bufio.NewWriter(&plain)
+		write(to, id, begun, size, line)
+		to.Flush() // a bytes.Buffer takes all
+		for text := range bytes.Lines(plain.Bytes()) {
+			before, after, has := bytes.Cut(text, []byte("part "))
+			w.Write(before)
+			for i, word := range words {
+				if due[i]++; has && due[i] >= oneOf[word] {
+					due[i] -= oneOf[word]
+					fmt.Fprint(w, word, " ")
+				}
+			}
+			if has {
+				io.WriteString(w, "part ")
+			}
+			w.Write(after)
+		}
+	}
 }
 
 // ClaudeAgents adds to sessions of Claude Code below a folder, to one of five, two sub-agents

@@ -37,7 +37,7 @@ type comparison struct {
 // its peer takes: time of the processor, passed time, and memory at the most. README.md has
 // the figures.
 func BenchmarkPeers(b *testing.B) {
-	for _, c := range []comparison{
+	for _, c := range append(homeSearches(), []comparison{
 		{"version", func(*testing.B, string) [][]string {
 			return [][]string{{"hindcast", "--version"}, {"git", "--version"}}
 		}},
@@ -108,7 +108,7 @@ func BenchmarkPeers(b *testing.B) {
 				{"claude-code-log-python", "-c", loadProjects, filepath.Join(dir, "projects")},
 			}
 		}},
-	} {
+	}...) {
 		b.Run(c.name, func(b *testing.B) {
 			bin := filepath.Dir(program.Released(b))
 			dir := b.TempDir()
@@ -207,6 +207,41 @@ func claudeHome(b *testing.B, dir string) string {
 	})
 	storetest.ClaudeAgents(b, dir, 50_000)
 	return dir
+}
+
+// homeWords are words of the home that is searched: one of so many of its lines has each.
+var homeWords = map[string]int{"zeugma": 10_000, "frobnicate": 100, "quibble": 10, "sonorous": 2}
+
+// homeSearches compare searches of a home for words that more and more of its lines have with ripgrep's.
+func homeSearches() (list []comparison) {
+	for _, way := range []struct{ name, ours, peer string }{{"grep", "", "-n"}, {"count", "-c", "-c"}, {"sessions", "-l", "-l"}, {"first", "-m30", ""}} {
+		for _, of := range []struct{ share, word string }{{"0%", "xqzzyv"}, {"0.01%", "zeugma"}, {"1%", "frobnicate"}, {"10%", "quibble"}, {"50%", "sonorous"}} {
+			list = append(list, comparison{"home/" + way.name + "-" + of.share, func(b *testing.B, dir string) [][]string {
+				writeHome(b, dir)
+				const at = `cd "$0" && export HOME="$0" HINDCAST_CACHE=off && unset CODEX_HOME CLAUDE_CONFIG_DIR && `
+				commands := [][]string{{"sh", "-c", at + `hindcast grep $1 "$2" || [ $? = 1 ]`, dir, way.ours, of.word}}
+				if way.peer != "" {
+					commands = append(commands, []string{"rg", way.peer, "-i", "--no-ignore", "--hidden", of.word, dir})
+				}
+				return commands
+			}})
+		}
+	}
+	return list
+}
+
+// writeHome writes 700 sessions of Claude Code, Codex and pi, 180 MB, which have the homeWords.
+func writeHome(b *testing.B, dir string) {
+	b.Helper()
+	storetest.Home(b, filepath.Join(dir, ".claude"), 300, 80_000_000, storetest.WithWords(storetest.ClaudeTranscript, homeWords), func(project, id string, _ time.Time) string {
+		return "projects/-" + project + "/" + id + ".jsonl"
+	})
+	storetest.Home(b, filepath.Join(dir, ".codex"), 300, 80_000_000, storetest.WithWords(storetest.CodexTranscript, homeWords), func(_, id string, begun time.Time) string {
+		return begun.Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + id + ".jsonl"
+	})
+	storetest.Home(b, filepath.Join(dir, ".pi", "agent"), 100, 20_000_000, storetest.WithWords(storetest.PiTranscript, homeWords), func(project, id string, begun time.Time) string {
+		return "sessions/--" + project + "--/" + begun.Format("2006-01-02T15-04-05-000Z_") + id + ".jsonl"
+	})
 }
 
 // strandsSessions writes sessions as the SDK for Python does, and returns the folder of the
