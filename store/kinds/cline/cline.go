@@ -426,7 +426,7 @@ func (f *format) ReadCarried(_ context.Context, in engine.In, s *chat.Session) (
 			break
 		}
 		said := v.Get("content")
-		if isShown(s.Spot) && !silentSays[v.Get("say").Text()] {
+		if isShown(s.Spot) && !isSilent(v.Get("say").Text()) {
 			said = v
 		}
 		if c, says := chat.CarriedOf(s.Spot.File, fmt.Sprintf("message %d", n), v.Get("role").Text(), said); says {

@@ -1,7 +1,6 @@
 package cline
 
 import (
-	"cmp"
 	"strings"
 
 	"hindcast/model/conversation"
@@ -34,25 +33,36 @@ func messageOf(v chat.Value) chat.Message {
 	return m
 }
 
-// silentSays are the records about requests, which are no messages.
-var silentSays = map[string]bool{"api_req_started": true, "api_req_finished": true, "api_req_retried": true, "checkpoint_created": true, "deleted_api_reqs": true}
+// isSilent reports whether a record of a type is about requests, and no message.
+func isSilent(says string) bool {
+	switch says {
+	case "api_req_started", "api_req_finished", "api_req_retried", "checkpoint_created", "deleted_api_reqs":
+		return true
+	}
+	return false
+}
 
-// spokenBy has the speaker of a record, where that is not the model (ClineSay in ExtensionMessage.ts of cline/cline).
-var spokenBy = map[string]chat.Role{
-	"task": chat.User, "user_feedback": chat.User, "user_feedback_diff": chat.User,
-	"command_output": chat.Tool, "browser_action_result": chat.Tool, "mcp_server_response": chat.Tool,
+// speakerOf returns who speaks in a record of a type (ClineSay in ExtensionMessage.ts of cline/cline).
+func speakerOf(says string) chat.Role {
+	switch says {
+	case "task", "user_feedback", "user_feedback_diff":
+		return chat.User
+	case "command_output", "browser_action_result", "mcp_server_response":
+		return chat.Tool
+	}
+	return chat.Assistant
 }
 
 // shownMessage returns a message as the extension showed it, without blocks where nothing was said. The first one is the task.
 func shownMessage(v chat.Value, first bool) chat.Message {
 	says := v.Get(v.Get("type").Text()).Text()
-	m := chat.Message{Role: cmp.Or(spokenBy[says], chat.Assistant), Raw: [][]byte{jsontape.AppendCompact(nil, v.Raw())}}
+	m := chat.Message{Role: speakerOf(says), Raw: [][]byte{jsontape.AppendCompact(nil, v.Raw())}}
 	if first {
 		m.Role = chat.User
 	}
 	text := v.Get("text")
 	switch {
-	case text.Text() == "" || silentSays[says]:
+	case text.Text() == "" || isSilent(says):
 	case says == "reasoning":
 		m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Reasoning, Body: text.Raw()})
 	default:

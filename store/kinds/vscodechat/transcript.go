@@ -19,10 +19,13 @@ func isTranscript(head []byte) bool {
 	return false
 }
 
-// silentEvents are the events that say nothing, or nothing in some records.
-var silentEvents = map[string]bool{
-	"session.start": true, "assistant.turn_start": true, "assistant.turn_end": true, "tool.execution_start": true,
-	"user.message": true, "assistant.message": true, "tool.execution_complete": true,
+// isKnown reports whether there are events of a type.
+func isKnown(is string) bool {
+	switch is {
+	case "session.start", "assistant.turn_start", "assistant.turn_end", "tool.execution_start", "user.message", "assistant.message", "tool.execution_complete":
+		return true
+	}
+	return false
 }
 
 // event is a line of a transcript.
@@ -94,7 +97,7 @@ func (f *format) readEvents(ctx context.Context, in engine.In, s *chat.Session) 
 		r := &file.Records[i]
 		meta = meta.With(chat.Meta{Dir: r.Is.dir})
 		if !r.Is.speaks {
-			if !silentEvents[r.Is.is] {
+			if !isKnown(r.Is.is) {
 				unknown[r.Is.is]++
 			}
 			continue
