@@ -213,6 +213,7 @@ func CodexTranscript(w *bufio.Writer, id string, begun time.Time, size, line int
 }
 
 // WithWords returns a transcript that has some words in about one of so many lines each, before a "part" of what was said.
+// Lines that say the same part have the same words: agents write a text more than once.
 func WithWords(write Transcript, oneOf map[string]int) Transcript {
 	words := slices.Sorted(maps.Keys(oneOf))
 	due := make([]int, len(words))
@@ -221,17 +222,23 @@ func WithWords(write Transcript, oneOf map[string]int) Transcript {
 		to := bufio.NewWriter(&plain)
 		write(to, id, begun, size, line)
 		to.Flush() // a bytes.Buffer takes all
+		said := map[string]string{}
 		for text := range bytes.Lines(plain.Bytes()) {
 			before, after, has := bytes.Cut(text, []byte("part "))
 			w.Write(before)
+			part := string(after[:len(after)-len(bytes.TrimLeft(after, "0123456789"))])
+			chosen, known := said[part]
 			for i, word := range words {
-				if due[i]++; has && due[i] >= oneOf[word] {
+				if due[i]++; has && !known && due[i] >= oneOf[word] {
+					chosen += word + " "
+				}
+				if has && strings.Contains(chosen, word) {
 					due[i] -= oneOf[word]
-					fmt.Fprint(w, word, " ")
 				}
 			}
 			if has {
-				io.WriteString(w, "part ")
+				said[part] = chosen
+				io.WriteString(w, chosen+"part ")
 			}
 			w.Write(after)
 		}
