@@ -586,18 +586,17 @@ func (a *App) isAddress(word string) bool {
 	return word == "-" || strings.HasPrefix(word, home.KeptScheme) || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }
 
-// pointerFlag is the JSON Pointer of a flag that names a value in a state, in either notation.
-type pointerFlag string
+// pathFlag is a flag that names a value in a state, in either notation of a path.
+type pathFlag struct{ query.Path }
 
-// String returns the pointer.
-func (f *pointerFlag) String() string { return string(*f) }
+// String returns the path as a JSON Pointer.
+func (f *pathFlag) String() string { return f.Pointer() }
 
 // Type is the word for the value in a list of flags.
-func (f *pointerFlag) Type() string { return "path" }
+func (f *pathFlag) Type() string { return "path" }
 
 // Set reads a path. The error is a [*query.PathError].
-func (f *pointerFlag) Set(text string) error {
-	path, err := query.ParsePath(text)
-	*f = pointerFlag(path.Pointer())
+func (f *pathFlag) Set(text string) (err error) {
+	f.Path, err = query.ParsePath(text)
 	return err
 }

@@ -73,7 +73,7 @@ which the agent resumes, has the way to the head, or to SNAPSHOT, without them.`
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		how.given = cmd.Flags().Changed("set")
 		switch {
-		case how.drop != "" && (how.given || how.file != "" || how.at != ""):
+		case how.drop != "" && (how.given || how.file != "" || how.at.Pointer() != ""):
 			return usagef("--drop leaves turns out, and edits no value: give it alone")
 		case how.given && how.file != "":
 			return usagef("--set and --file both give the value: give one of them")
@@ -91,7 +91,7 @@ which the agent resumes, has the way to the head, or to SNAPSHOT, without them.`
 // editing holds the flags of an edit.
 type editing struct {
 	as, set, file, drop string
-	at                  pointerFlag
+	at                  pathFlag
 	given               bool // set is
 }
 
@@ -108,9 +108,9 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 	if err != nil {
 		return err
 	}
-	value, err := splice.At(state, string(how.at))
+	value, err := splice.At(state, how.at.Pointer())
 	if err != nil {
-		return fmt.Errorf("edit %s of %q: %w", cmp.Or(string(how.at), "the state"), ref.ID, err)
+		return fmt.Errorf("edit %s of %q: %w", cmp.Or(how.at.Pointer(), "the state"), ref.ID, err)
 	}
 	changed, draft, err := a.readEdit(ctx, state, value, how)
 	defer func() { err = draft.endDraft(a.Err, err, agreed.dryRun) }()
@@ -159,12 +159,12 @@ func (a *App) readEdit(ctx context.Context, state, value []byte, how *editing) (
 	case how.file != "":
 		text, err = os.ReadFile(how.file)
 	default:
-		return a.inEditor(ctx, state, value, string(how.at))
+		return a.inEditor(ctx, state, value, how.at.Pointer())
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("edit: %w", err)
 	}
-	changed, err := splice.Replace(state, string(how.at), text)
+	changed, err := splice.Replace(state, how.at.Pointer(), text)
 	if err != nil {
 		err = fmt.Errorf("edit: %s: %w", cmp.Or(how.file, "--set"), err)
 	}

@@ -24,7 +24,7 @@ import (
 // showCommand is `hindcast show`.
 func (a *App) showCommand() *cobra.Command {
 	var raw, part bool
-	var at pointerFlag
+	var at pathFlag
 	cmd := a.readingCommand(oneOf, &cobra.Command{
 		Use:   "show [STORE...] [SESSION] SNAPSHOT",
 		Short: "print the header and the state of a snapshot",
@@ -47,7 +47,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 			return err
 		}
 		if raw || part {
-			return stateTo(a.harmlessWriter(p), state, raw, string(at))
+			return stateTo(a.harmlessWriter(p), state, raw, at.Pointer())
 		}
 		about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
 		if about.gaps, err = store.Gaps(ctx, of.store, h.Ref()); err != nil {

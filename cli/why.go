@@ -14,7 +14,7 @@ import (
 
 // whyCommand is `hindcast why`.
 func (a *App) whyCommand() *cobra.Command {
-	var at pointerFlag
+	var at pathFlag
 	cmd := a.answeringCommand(oneOrHead, &cobra.Command{
 		Use:   "why [STORE...] [SESSION] [SNAPSHOT]",
 		Short: "put together what is known about a call that failed, or a value",
@@ -28,7 +28,7 @@ Below each fact stands the command that shows more.`,
   hindcast why trips.db trip-planner --at /cart/total
   hindcast why 5eed0001 --json`,
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		document, err := of.explain(ctx, string(at))
+		document, err := of.explain(ctx, at.Path)
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ Below each fact stands the command that shows more.`,
 		return nil
 	})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if cmd.Flags().Changed("at") && at == "" {
+		if cmd.Flags().Changed("at") && at.Pointer() == "" {
 			return usagef("why: --at names a value in the state, and not the whole of it")
 		}
 		return nil
@@ -68,17 +68,9 @@ type whyLineJSON struct {
 	Command string `json:"command"`
 }
 
-// explain puts together the facts about a call that failed, or where at is not "" about the value there.
-func (o *subject) explain(ctx context.Context, at string) (*whyJSON, error) {
-	path, err := query.ParsePath(at)
-	if err != nil {
-		return nil, err
-	}
+// explain puts together the facts about a call that failed, or about the value at a path that is not the whole state.
+func (o *subject) explain(ctx context.Context, path query.Path) (*whyJSON, error) {
 	t, n, err := o.resolveVisit(ctx, o.firstSnapshot())
-	if err != nil {
-		return nil, err
-	}
-	list, err := prices.Load(prices.Path(o.app.Getenv))
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +78,16 @@ func (o *subject) explain(ctx context.Context, at string) (*whyJSON, error) {
 	if err := fillInfo(ctx, tips); err != nil {
 		return nil, fmt.Errorf("why: %w", err)
 	}
-	session := query.Open(o.store, t)
+	session, at := query.Open(o.store, t), path.Pointer()
 	out := &whyJSON{SessionID: o.session, Name: t.Name(n), At: at}
 	var facts []query.Fact
 	if at != "" {
 		facts, err = session.ExplainValue(ctx, t, n, path, o.info.Project)
 	} else {
+		list, failed := prices.Load(prices.Path(o.app.Getenv))
+		if failed != nil {
+			return nil, failed
+		}
 		var w *query.Why
 		if w, err = session.Explain(ctx, t, n, o.info.Project, list); err == nil {
 			c := &w.Calls[w.Call]
