@@ -422,6 +422,8 @@ const (
 	FaultTorn = "torn-line"
 	// FaultUnknown: records of a type that Hindcast does not know.
 	FaultUnknown = "unknown-record"
+	// FaultShown: the messages are gone, and the session is read from what the agent showed of them.
+	FaultShown = "no-messages"
 )
 
 // Faults returns the faults of the lines. verdict describes how the agent treats a line that is no record.

@@ -102,13 +102,13 @@ func storageAbove(dir string, t tree.Tree) int {
 		at, err := t.Stamp(file)
 		return err == nil && at.Kind != files.Nothing
 	}
-	isTask := has(historyFile) || has(shownFile)
+	ofTask := has(historyFile) || has(shownFile)
 	switch {
 	case has(filepath.Base(dir) + messagesEnd):
 		return 1
-	case isTask && filepath.Base(filepath.Dir(dir)) == tasksFolder:
+	case ofTask && filepath.Base(filepath.Dir(dir)) == tasksFolder:
 		return 2
-	case isTask:
+	case ofTask:
 		return 1
 	case filepath.Base(dir) == tasksFolder:
 		return 1
@@ -124,15 +124,17 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	if _, err := in.List("."); err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
-	for i, pattern := range []string{"*/*" + messagesEnd, tasksFolder + "/*/" + historyFile, tasksFolder + "/*/" + shownFile, "*/" + historyFile, "*/" + shownFile} {
-		if i == 3 && len(list) > 0 { // the last are for copies of tasks
+	tasks := map[string]bool{}
+	for i, pattern := range []string{"*/*" + messagesEnd, tasksFolder + "/*/*.json", "*/*.json"} {
+		if i == 2 && len(list) > 0 { // the last is for copies of tasks
 			break
 		}
 		for _, file := range chat.Match(in, pattern) {
-			if at := f.Spot(file); !isTask(at) || !known[at.ID] {
-				known[at.ID], list = true, append(list, at)
+			at := f.Spot(file)
+			if i > 0 && (!isTask(at) || tasks[at.ID]) { // by their names the messages come before what was shown
+				continue
 			}
+			tasks[at.ID], list = i > 0, append(list, at)
 		}
 	}
 	return list, ctx.Err()
@@ -227,8 +229,6 @@ const (
 	FaultTorn = "torn-document"
 	// FaultUnlisted: the extension does not list a task.
 	FaultUnlisted = "unlisted-task"
-	// FaultShown: the messages of a task are gone.
-	FaultShown = "no-messages"
 )
 
 // Read implements chat.Format.
@@ -250,7 +250,7 @@ func (f *format) Read(_ context.Context, in engine.In, at chat.Spot) (*chat.Sess
 		times, sum = f.readTask(in, s)
 	}
 	if isShown(at) {
-		s.Fault(FaultShown, model.Loses, "", historyFile+" is gone, and with it what the model was sent: this is what the extension showed", "the extension shows the task, and cannot go on with it")
+		s.Fault(chat.FaultShown, model.Loses, "", historyFile+" is gone, and with it what the model was sent: this is what the extension showed", "the extension shows the task, and cannot go on with it")
 	}
 	compaction, compacted := readCompaction(in, at)
 	compact := func() { // the model reads it in place of all before

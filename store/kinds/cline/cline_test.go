@@ -270,7 +270,7 @@ func TestRead_shown(t *testing.T) {
 		if want := []string{"Add a check", "where to", "ls", "main.go", "go on", "done"}; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, not %q", at, got, want)
 		}
-		if faults := storetest.Faults(t, s, "1"); len(faults) != 1 || faults[0].Code != FaultShown {
+		if faults := storetest.Faults(t, s, "1"); len(faults) != 1 || faults[0].Code != chat.FaultShown {
 			t.Errorf("%s: %v", at, faults)
 		}
 	}

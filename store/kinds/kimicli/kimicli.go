@@ -203,21 +203,23 @@ func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err
 	if _, err := in.List("."); err != nil {
 		return nil, err
 	}
-	has := func(file string) bool { return hasFile(in, file) }
-	for _, pattern := range []string{"*.jsonl", flatFiles, "*/*/" + contextFile, "*/*/" + wireFile, "*/*/" + agentsDir + "/*/" + contextFile, "*/*/" + agentsDir + "/*/" + wireFile} {
-		for _, file := range dropShown(chat.Match(in, pattern), has) {
-			if pattern != flatFiles || isFlat(file) && !strings.Contains(path.Base(file), "_") {
-				list = append(list, f.Spot(file))
+	known := map[string]bool{}
+	for _, pattern := range []string{"*.jsonl", flatFiles, "*/*/*.jsonl", "*/*/" + agentsDir + "/*/*.jsonl"} {
+		for _, file := range chat.Match(in, pattern) {
+			at, counts := f.Spot(file), true
+			switch pattern {
+			case "*.jsonl":
+			case flatFiles:
+				counts = isFlat(file) && !strings.Contains(path.Base(file), "_")
+			default: // by their names the messages come before what was shown
+				counts = path.Base(file) == contextFile || isWire(file) && !known[at.ID]
+			}
+			if counts {
+				known[at.ID], list = true, append(list, at)
 			}
 		}
 	}
 	return list, ctx.Err()
-}
-
-// hasFile reports whether a file is there.
-func hasFile(in engine.In, file string) bool {
-	at, err := in.Stamp(file)
-	return err == nil && at.Kind != files.Nothing
 }
 
 // flatFiles are the sessions and the files that their messages were moved to, in the layout before 0.59.
@@ -321,6 +323,7 @@ func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Se
 	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, unknown)...)
 	if isWire(at.File) {
 		joinAnswers(s)
+		s.Fault(chat.FaultShown, model.Loses, "", contextFile+" is gone, and with it what the model was sent: this is what kimi-cli showed", "kimi-cli begins the session anew, without its messages")
 	}
 	return s, nil
 }
@@ -410,11 +413,17 @@ func (f *format) Request(_ context.Context, in engine.In, s *chat.Session, _ *ch
 
 // ReadCarried implements chat.Carrier.
 func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) (all []chat.Carried, err error) {
+	shown := map[string]bool{} // the sub-agents that have sessions of their own
+	if isWire(s.Spot.File) {
+		for _, agent := range listAgents(in, s.Spot) {
+			shown[agent] = true
+		}
+	}
 	for _, file := range append(rotatedFiles(in, s.Spot), s.Spot.File) {
 		list, err := chat.CarriedIn(ctx, in, file, false, func(v chat.Value) (string, []chat.Value) {
 			if of := v.Get("message", "payload"); of.There() {
-				if agent := of.Get("agent_id").Text(); chat.IsPlainID(agent) && hasFile(in, path.Join(path.Dir(file), agentsDir, agent, wireFile)) {
-					return "", nil // it is in the session of the sub-agent
+				if shown[of.Get("agent_id").Text()] {
+					return "", nil
 				}
 				return v.Get("message", "type").Text(), []chat.Value{v}
 			}

@@ -217,7 +217,7 @@ func TestRead_wire(t *testing.T) {
 	if calls == 0 || failed == 0 {
 		t.Errorf("%d titles with the call, %d failures", calls, failed)
 	}
-	if faults := storetest.Faults(t, s, tools); len(faults) != 1 || faults[0].Code != FaultShown {
+	if faults := storetest.Faults(t, s, tools); len(faults) != 1 || faults[0].Code != chat.FaultShown {
 		t.Errorf("%v", faults)
 	}
 }

@@ -2,19 +2,16 @@ package kimicli
 
 import (
 	"path"
-	"strings"
 
-	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
+	"hindcast/store/media/files"
 )
 
 // wireFile has the events of the turns of a session, as kimi-cli showed them (kimi_cli/wire/types.py 1.51.0). It is read
 // where nothing else is left.
 const wireFile = "wire.jsonl"
-
-// FaultShown: the messages of a session are gone.
-const FaultShown = "no-messages"
 
 // isWire reports whether a file is one of events.
 func isWire(file string) bool { return path.Base(file) == wireFile }
@@ -44,19 +41,21 @@ func wireMessage(v chat.Value) chat.Message {
 	return m
 }
 
-// joinAnswers says of each event of an answer that more of it comes, and that the messages are gone.
+// joinAnswers says of each event of an answer that more of it comes.
 func joinAnswers(s *chat.Session) {
 	for i := range s.Entries[:max(len(s.Entries)-1, 0)] {
 		s.Entries[i].GoesOn = s.Entries[i].Said.Role == chat.Assistant && s.Entries[i+1].Said.Role == chat.Assistant
 	}
-	s.Fault(FaultShown, model.Loses, "", contextFile+" is gone, and with it what the model was sent: this is what kimi-cli showed", "kimi-cli begins the session anew, without its messages")
 }
 
-// dropShown returns files without the events of sessions whose messages are there.
-func dropShown(files []string, has func(file string) bool) (list []string) {
-	for _, file := range files {
-		if !isWire(file) || !has(strings.TrimSuffix(file, wireFile)+contextFile) {
-			list = append(list, file)
+// listAgents returns the sub-agents of a session whose events are in a file of their own.
+func listAgents(in engine.In, at chat.Spot) (list []string) {
+	dir := path.Join(path.Dir(at.File), agentsDir)
+	names, _ := in.List(dir) // without it the events count here
+	for _, name := range names {
+		file, err := in.Stamp(path.Join(dir, name, wireFile))
+		if err == nil && file.Kind != files.Nothing {
+			list = append(list, name)
 		}
 	}
 	return list
