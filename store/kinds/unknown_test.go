@@ -3,8 +3,8 @@ package kinds_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,14 +26,7 @@ func TestDoctor_unknownRecords(t *testing.T) {
 			file := lastTranscript(t, from)
 			for name, line := range unknownRecords(t, filepath.Join(from, file), words) {
 				dir := storetest.Copy(t, from)
-				text, err := os.ReadFile(filepath.Join(dir, file))
-				if err == nil {
-					text = slices.Concat(bytes.TrimRight(text, "\n"), []byte("\n"), line, []byte("\n"))
-					err = os.WriteFile(filepath.Join(dir, file), text, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				appendLine(t, filepath.Join(dir, file), line)
 				_, found, _ := inProcess(t, "grep", words, dir)
 				_, told, wrong := inProcess(t, "doctor", dir)
 				if !strings.Contains(found, words) && !strings.Contains(told, words) && !strings.Contains(told, unknownType) && !strings.Contains(told, "kind 99") {
@@ -49,16 +42,21 @@ func TestDoctor_promptWithoutMessage(t *testing.T) {
 	t.Parallel()
 	const file = "sessions/wd_demo_2a8e15b3ff99/session_cc5476d0-0b10-4187-8cc1-26d8d0f4af91/agents/main/wire.jsonl"
 	dir := storetest.Copy(t, filepath.Join(testdata, "coding", "kimi"))
-	f, err := os.OpenFile(filepath.Join(dir, filepath.FromSlash(file)), os.O_APPEND|os.O_WRONLY, 0)
+	appendLine(t, filepath.Join(dir, filepath.FromSlash(file)), []byte(`{"type":"turn.prompt","agentId":"main","input":[{"type":"text","text":"zebra and quagga"}],"origin":{"kind":"user"},"promptId":"msg_9","turnId":9,"time":1796025163196}`))
+	if _, told, _ := inProcess(t, "doctor", dir); !strings.Contains(told, "zebra and quagga") {
+		t.Errorf("doctor says\n%s", told)
+	}
+}
+
+// appendLine adds a line to a file, behind the end of its last one.
+func appendLine(t *testing.T, path string, line []byte) {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err == nil {
-		_, err = f.WriteString(`{"type":"turn.prompt","agentId":"main","input":[{"type":"text","text":"zebra and quagga"}],"origin":{"kind":"user"},"promptId":"msg_9","turnId":9,"time":1796025163196}` + "\n")
-		err = errors.Join(err, f.Close())
+		err = os.WriteFile(path, slices.Concat(bytes.TrimRight(text, "\n"), []byte("\n"), line, []byte("\n")), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	if _, told, _ := inProcess(t, "doctor", dir); !strings.Contains(told, "zebra and quagga") {
-		t.Errorf("doctor says\n%s", told)
 	}
 }
 
@@ -99,24 +97,21 @@ func unknownRecords(t *testing.T, path, words string) map[string][]byte {
 			t.Fatal(err)
 		}
 	}
-	plain := map[string]any{}
-	for key, value := range last {
+	plain := maps.Clone(last)
+	maps.DeleteFunc(plain, func(_ string, value any) bool {
 		switch value.(type) {
 		case map[string]any, []any:
-		default:
-			plain[key] = value
+			return true
 		}
-	}
+		return false
+	})
 	for _, member := range []string{"id", "uuid"} {
 		if plain[member] != nil {
 			plain[member] = "6b1f6f0e-97b9-4d4c-8df3-0c8d6c7f7a01"
 		}
 	}
 	with := func(member string, value any) map[string]any {
-		made := map[string]any{}
-		for key, value := range plain {
-			made[key] = value
-		}
+		made := maps.Clone(plain)
 		for _, key := range []string{"type", "role"} {
 			if plain[key] != nil || key == "type" && plain["role"] == nil {
 				made[key] = unknownType

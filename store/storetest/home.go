@@ -173,7 +173,7 @@ func ClaudeTranscript(w *bufio.Writer, id string, begun time.Time, size, line in
 	t.repeat(size-min(offered, size/2), line)
 }
 
-// CodexTranscript is a session of Codex as 0.169 writes them, with the events that say again what was asked and answered.
+// CodexTranscript is a session of Codex as 0.169 writes them, with the events that repeat each question and answer.
 func CodexTranscript(w *bufio.Writer, id string, begun time.Time, size, line int) {
 	ordinal := 0
 	record := func(n int, kind string, payload func()) {
@@ -212,8 +212,9 @@ func CodexTranscript(w *bufio.Writer, id string, begun time.Time, size, line int
 	t.repeat(size, line)
 }
 
-// WithWords returns a transcript that has some words in about one of so many lines each, before a "part" of what was said.
-// Lines that say the same part have the same words: agents write a text more than once.
+// WithWords returns a transcript that writes another's lines, with words before the number of the part that a line names.
+// oneOf says of each word which share of the lines has it: one of so many. Lines that name the same part have the same
+// words, as agents write a text more than once.
 func WithWords(write Transcript, oneOf map[string]int) Transcript {
 	words := slices.Sorted(maps.Keys(oneOf))
 	due := make([]int, len(words))

@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ type comparison struct {
 // its peer takes: time of the processor, passed time, and memory at the most. README.md has
 // the figures.
 func BenchmarkPeers(b *testing.B) {
-	for _, c := range append(homeSearches(), []comparison{
+	for _, c := range append(homeSearches(b), []comparison{
 		{"version", func(*testing.B, string) [][]string {
 			return [][]string{{"hindcast", "--version"}, {"git", "--version"}}
 		}},
@@ -215,11 +216,12 @@ func claudeHome(b *testing.B, dir string) string {
 var homeWords = map[string]int{"zeugma": 10_000, "frobnicate": 100, "quibble": 10, "sonorous": 2}
 
 // homeSearches compare searches of a home for words that more and more of its lines have with ripgrep's.
-func homeSearches() (list []comparison) {
+func homeSearches(b *testing.B) (list []comparison) {
+	home := sync.OnceValue(func() string { return writeHome(b, b.TempDir()) })
 	for _, way := range []struct{ name, ours, peer string }{{"grep", "", "-n"}, {"count", "-c", "-c"}, {"sessions", "-l", "-l"}, {"first", "-m30", ""}} {
 		for _, of := range []struct{ share, word string }{{"0%", "xqzzyv"}, {"0.01%", "zeugma"}, {"1%", "frobnicate"}, {"10%", "quibble"}, {"50%", "sonorous"}} {
-			list = append(list, comparison{"home/" + way.name + "-" + of.share, func(b *testing.B, dir string) [][]string {
-				writeHome(b, dir)
+			list = append(list, comparison{"home/" + way.name + "-" + of.share, func(*testing.B, string) [][]string {
+				dir := home()
 				const at = `cd "$0" && export HOME="$0" HINDCAST_CACHE=off && unset CODEX_HOME CLAUDE_CONFIG_DIR && `
 				commands := [][]string{{"sh", "-c", at + `hindcast grep $1 "$2" || [ $? = 1 ]`, dir, way.ours, of.word}}
 				if way.peer != "" {
@@ -232,8 +234,8 @@ func homeSearches() (list []comparison) {
 	return list
 }
 
-// writeHome writes 700 sessions of Claude Code, Codex and pi, 180 MB, which have the homeWords.
-func writeHome(b *testing.B, dir string) {
+// writeHome writes 700 sessions of Claude Code, Codex and pi, 180 MB, which have the homeWords, and returns their folder.
+func writeHome(b *testing.B, dir string) string {
 	b.Helper()
 	storetest.Home(b, filepath.Join(dir, ".claude"), 300, 80_000_000, storetest.WithWords(storetest.ClaudeTranscript, homeWords), func(project, id string, _ time.Time) string {
 		return "projects/-" + project + "/" + id + ".jsonl"
@@ -244,6 +246,7 @@ func writeHome(b *testing.B, dir string) {
 	storetest.Home(b, filepath.Join(dir, ".pi", "agent"), 100, 20_000_000, storetest.WithWords(storetest.PiTranscript, homeWords), func(project, id string, begun time.Time) string {
 		return "sessions/--" + project + "--/" + begun.Format("2006-01-02T15-04-05-000Z_") + id + ".jsonl"
 	})
+	return dir
 }
 
 // strandsSessions writes sessions as the SDK for Python does, and returns the folder of the
